@@ -1,0 +1,38 @@
+// pure: what agent-box reads from its environment, as one value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace agentbox::mcp {
+
+enum class Role { kReader, kAgent, kAdmin, kOperator };
+
+[[nodiscard]] std::string_view role_name(Role role);
+
+struct Settings {
+  std::string workspace = "/workspace";
+  std::string home;  // empty: a plain local run; commands then get the workspace as HOME
+  std::string tmp;   // empty: /tmp
+  std::string out;   // empty: no folder for spilled output
+  std::string session;
+  Role role = Role::kAgent;
+  std::uint64_t generation = 0;       // of the key file, as the door saw it at the session's start
+  std::optional<int> records_fd = {};  // absent: a plain local run without audit
+  // Every other variable the process was started with, in order. Nothing named AGENTBOX_* or
+  // MCP_WORKSPACE is in here, so these may go on to commands.
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+
+// `environment` as in environ: NAME=VALUE each. An unknown role or an unreadable number is an
+// error; it is never guessed.
+[[nodiscard]] Result<Settings> read_settings(std::span<const std::string_view> environment);
+
+}  // namespace agentbox::mcp

@@ -1,0 +1,17 @@
+// edge: the tools of this program, one function each; tool_table.cc lists them.
+#pragma once
+
+#include "agentbox/tool.h"
+
+namespace agentbox::mcp {
+
+[[nodiscard]] Tool shell_exec_tool();
+[[nodiscard]] Tool read_file_tool();
+[[nodiscard]] Tool write_file_tool();
+[[nodiscard]] Tool list_directory_tool();
+[[nodiscard]] Tool system_info_tool();
+[[nodiscard]] Tool list_blobs_tool();
+[[nodiscard]] Tool write_random_blob_tool();
+[[nodiscard]] Tool read_blob_tool();
+
+}  // namespace agentbox::mcp
