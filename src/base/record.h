@@ -1,0 +1,146 @@
+// pure: the records that cross the wall and the door's inner walls: fixed layout, strict decoder.
+//
+// One record is one SOCK_SEQPACKET datagram: u8 layout version, u8 type, then the type's fields in
+// the order they are declared, little-endian; a text is u16 length and that many bytes; a list is
+// u16 count and its texts. Texts are printable ASCII (the sender escapes with escape_text()); a
+// record with anything else, a byte too few or a byte too many is refused whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace agentbox::record {
+
+/// A receiver's buffer; a longer datagram is refused.
+inline constexpr std::size_t kMaxBytes = 8192;
+/// One text; two of the longest still leave room for every other field of any record.
+inline constexpr std::size_t kMaxTextBytes = 2048;
+/// Items of a list (environment entries of one session).
+inline constexpr std::size_t kMaxListItems = 64;
+/// Raised whenever a field changes; both sides of a box come from one build, so others are refused.
+inline constexpr std::uint8_t kLayout = 1;
+
+/// How a process ended.
+enum class End : std::uint8_t { kExited = 0, kSignalled = 1, kLost = 2 };
+
+// Listener to monitor.
+struct Accepted {  ///< a connection was admitted; the monitor answers Channel with one descriptor
+  std::uint64_t ticket = 0;
+  std::string peer;
+};
+struct TurnedAway {  ///< a connection was refused before any byte was read
+  std::string peer;
+  std::string reason;
+};
+struct Reaped {  ///< a network child ended
+  std::uint64_t connection = 0;
+  End how = End::kExited;
+  std::int32_t status = 0;
+};
+
+// Monitor to listener.
+struct Channel {  ///< carries the network child's end of its own record socket
+  std::uint64_t ticket = 0;
+  std::uint64_t connection = 0;
+};
+
+// Network child to monitor.
+struct AuthTried {
+  bool accepted = false;
+  bool final = false;  ///< a verified signature; false: a mere offer of a public key
+  std::string user;
+  std::string method;
+  std::string algorithm;
+  std::string key;  ///< SHA256:... fingerprint, empty where there is none
+  std::string reason;
+};
+struct Requested {  ///< a channel or global request and what became of it
+  std::uint32_t channel = 0;
+  bool allowed = false;
+  std::string kind;
+  std::uint64_t words_bytes = 0;  ///< length of the client's own words (command, name, ...)
+  std::string words_sha256;       ///< and their hash: the words themselves go nowhere
+  std::string reason;
+};
+struct SessionWanted {  ///< answered by SessionGiven or SessionDenied
+  std::uint32_t channel = 0;
+};
+struct Closing {  ///< the last record of a network child
+  std::string reason;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+};
+
+// Monitor to network child.
+struct SessionGiven {  ///< carries two descriptors: the session's stdio, its log
+  std::uint32_t channel = 0;
+  std::string session;
+};
+struct SessionDenied {
+  std::uint32_t channel = 0;
+  std::string reason;
+};
+struct SessionOver {
+  std::uint32_t channel = 0;
+  End how = End::kExited;
+  std::int32_t status = 0;
+};
+struct HangUp {  ///< close the connection now: its key is no longer authorised, or the door stops
+  std::string reason;
+};
+
+// Monitor to spawner.
+struct Start {  ///< carries three descriptors: the session's stdio, its log, its record socket
+  std::string session;
+  std::string role;
+  std::string key;
+  std::uint64_t generation = 0;
+  std::vector<std::string> environment;  ///< escaped NAME=value entries
+};
+struct Drain {  ///< finish what runs, start nothing new
+  std::uint32_t seconds = 0;
+};
+
+// Spawner to monitor.
+struct Ready {  ///< the first record on the link
+  std::string version;
+};
+struct Ended {
+  std::string session;
+  End how = End::kExited;
+  std::int32_t status = 0;
+};
+
+// Session to monitor.
+struct ToolCalled {  ///< sent before the call's reply
+  std::string tool;
+  std::string outcome;  ///< ok, error, cancelled
+  std::string code;     ///< the error's code, else empty
+  std::string path;     ///< escaped, where the tool has one
+  std::uint64_t duration_us = 0;
+  std::uint64_t arguments_bytes = 0;
+  std::string arguments_sha256;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+  bool has_exit_code = false;
+  std::int32_t exit_code = 0;
+};
+
+/// Everything that can cross; there is no other message.
+using Record = std::variant<Accepted, TurnedAway, Reaped, Channel, AuthTried, Requested, SessionWanted, Closing,
+                            SessionGiven, SessionDenied, SessionOver, HangUp, Start, Drain, Ready, Ended, ToolCalled>;
+
+/// The datagram of RECORD. Code::kInvalid where a text is not printable ASCII or a bound is passed:
+/// a sender's bug, never a receiver's surprise.
+[[nodiscard]] Result<std::string> encode(const Record& record);
+
+/// The record of DATAGRAM, or why it is none. Never reads past it, never allocates past its size.
+[[nodiscard]] Result<Record> decode(std::string_view datagram);
+
+}  // namespace agentbox::record
