@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Holds the arrows between the rooms of src/ (src/README.md draws them).
+
+    tests/check_layers.py [SOURCE-DIR]
+
+Prints each line that breaks a rule and ends 1 where there is one.
+"""
+import re
+import sys
+from pathlib import Path
+
+# A third-party library's headers, and the files that are its door.
+DOORS = {
+    r"libssh/": r"base/ssh_client\.(h|cc)|sshd/(ssh|connection|channel|host_key)[a-z_]*\.(h|cc)",
+    r"yaml-cpp/": r"base/yaml\.cc",
+    r"nlohmann/": r"base/json\.(h|cc)",
+    r"spdlog/": r"base/log\.cc",
+    r"openssl/": r"base/(text|public_key|secret)[a-z_]*\.cc|provision/[a-z_]*key[a-z_]*\.cc",
+    r"CLI/": r"provision/(cli|main)\.cc|sshd/main\.cc",
+    r"curl/": r"provision/http\.cc",
+    r"seccomp\.h": r"sshd/(seccomp|sandbox|confine)[a-z_]*\.cc",
+    r"catch2/": r"(?!)",
+}
+
+# What a file that calls itself pure cannot need: descriptors, processes, clocks, threads.
+EDGE_HEADERS = re.compile(
+    r"(unistd|fcntl|poll|signal|dirent|spawn|sched|grp|pwd|netdb|termios)\.h$"
+    r"|sys/(?!types\.h$)|linux/|(c?signal|fstream|iostream|filesystem|thread|future|mutex)$"
+)
+
+HEAD = re.compile(r"// (pure|edge): \S")
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+
+
+def includes(text):
+    for number, line in enumerate(text.splitlines(), 1):
+        found = INCLUDE.match(line)
+        if found:
+            yield number, found[1] == '"', found[2]
+
+
+def check(source_dir):
+    """The broken rules under source_dir, as lines of text."""
+    files = {
+        path.relative_to(source_dir).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(source_dir.rglob("*"))
+        if path.suffix in (".h", ".cc")
+    }
+    if not files:
+        return [f"{source_dir}: no source file here"]
+    kind = {}
+    problems = []
+    for name, text in files.items():
+        head = HEAD.match(text)
+        if head:
+            kind[name] = head[1]
+        else:
+            problems.append(f"{name}:1: the first line must be '// pure: ...' or '// edge: ...'")
+    for name, text in files.items():
+        room = name.split("/")[0]
+        pure = kind.get(name) == "pure"
+        for number, ours, target in includes(text):
+            where = f"{name}:{number}: {target}:"
+            if ours:
+                problems += [f"{where} {rule}" for rule in own_rules(files, kind, room, pure, target)]
+                continue
+            for library, door in DOORS.items():
+                if re.match(library, target) and not re.fullmatch(door, name):
+                    problems.append(f"{where} only its door may include this library: {door}")
+            if pure and EDGE_HEADERS.match(target):
+                problems.append(f"{where} a pure file needs nothing of this header")
+    return problems
+
+
+def own_rules(files, kind, room, pure, target):
+    if target not in files:
+        yield "no such file: includes are rooted at src/"
+        return
+    target_room = target.split("/")[0]
+    if target_room not in (room, "base"):
+        yield f"{room} sees base and itself, not {target_room}"
+    if pure and kind.get(target) == "edge":
+        yield "a pure file includes pure files only"
+
+
+def main(arguments):
+    root = Path(arguments[0] if arguments else Path(__file__).parent.parent)
+    problems = check(root / "src")
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,22 @@
+# Checks of the text itself.
+add_test(NAME "check: arrows between rooms"
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/check_layers.py ${PROJECT_SOURCE_DIR})
+add_test(NAME "check: the check of arrows finds what it looks for"
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/check_layers_test.py)
+
+# Another version formats differently, so the check is this version's or none.
+find_program(AGENTBOX_CLANG_FORMAT clang-format-14)
+if(AGENTBOX_CLANG_FORMAT)
+  add_test(NAME "check: format" COMMAND ${PROJECT_SOURCE_DIR}/scripts/format --check)
+else()
+  message(STATUS "No clang-format-14: the format is not checked")
+endif()
+
+find_program(AGENTBOX_SHELLCHECK shellcheck)
+if(AGENTBOX_SHELLCHECK)
+  file(GLOB scripts ${PROJECT_SOURCE_DIR}/scripts/* ${PROJECT_SOURCE_DIR}/.ci/run)
+  add_test(NAME "check: shell scripts" COMMAND ${AGENTBOX_SHELLCHECK} -x ${scripts}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+else()
+  message(STATUS "No shellcheck: the scripts are not checked")
+endif()
