@@ -22,7 +22,7 @@ enum class ArgumentType {
   kNumber,
   kBoolean,
   kStringList,  // array of strings
-  kStringMap,   // object whose values are strings; the order given is kept
+  kStringMap,   // object whose values are strings; read in the order of the names
 };
 
 // The few string shapes tools need; matched by hand, published as `pattern`.

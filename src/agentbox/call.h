@@ -2,12 +2,11 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
 #include <string_view>
+#include <utility>
 
+#include "agentbox/tool.h"
 #include "base/handle.h"
 #include "base/result.h"
 
@@ -35,14 +34,6 @@ class CancelSignal {
 
   std::atomic<bool> raised_{false};
   UniqueFd event_;
-};
-
-// What the audit's record of this call says beyond name and outcome. Filled by the handler.
-struct CallFacts {
-  std::string path = {};                     // raw; escaped and cut by the sender
-  std::uint64_t bytes_in = 0;                // content written
-  std::uint64_t bytes_out = 0;               // content returned
-  std::optional<std::int32_t> exit_code = {};  // of a command
 };
 
 // One call's surroundings. Lives on the worker's stack; valid only during the handler.

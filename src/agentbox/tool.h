@@ -1,9 +1,11 @@
 // pure: what a tool is: its published description, its handler, and what the handler gives back.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "agentbox/arguments.h"
@@ -42,6 +44,15 @@ struct ToolResult {
       .code = std::move(code), .message = std::move(message), .hint = std::move(hint)};
   return result;
 }
+
+// What the audit's record of a call says beyond name and outcome. Filled by the handler through
+// CallContext::facts().
+struct CallFacts {
+  std::string path = {};                       // raw; escaped and cut by the sender
+  std::uint64_t bytes_in = 0;                  // content written
+  std::uint64_t bytes_out = 0;                 // content returned
+  std::optional<std::int32_t> exit_code = {};  // of a command
+};
 
 // The four hints of the protocol; all are always published.
 struct ToolHints {

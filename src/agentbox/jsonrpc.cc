@@ -1,0 +1,164 @@
+// pure: see jsonrpc.h.
+#include "agentbox/jsonrpc.h"
+
+#include <utility>
+
+namespace agentbox::mcp {
+namespace {
+
+// A line buffer that once held something large is given back rather than kept for the session.
+constexpr std::size_t kKeepBufferBytes = 64 * std::size_t{1024};
+
+std::string_view without_carriage_return(std::string_view line) {
+  if (line.ends_with('\r')) {
+    line.remove_suffix(1);
+  }
+  return line;
+}
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+BadMessage bad(std::string id_json, int code, std::string why) {
+  return BadMessage{.id_json = std::move(id_json), .code = code, .why = std::move(why)};
+}
+
+}  // namespace
+
+void LineSplitter::feed(std::string_view bytes) { piece_ = bytes; }
+
+std::optional<Line> LineSplitter::next() {
+  if (hand_out_) {
+    hand_out_ = false;
+    pending_.clear();
+    if (pending_.capacity() > kKeepBufferBytes) {
+      pending_ = std::string();
+    }
+  }
+  while (!piece_.empty()) {
+    const std::size_t end = piece_.find('\n');
+    const std::string_view part = piece_.substr(0, end);
+    const bool ended = end != std::string_view::npos;
+    piece_.remove_prefix(ended ? end + 1 : piece_.size());
+    if (discarding_) {
+      discarding_ = !ended;
+      continue;
+    }
+    if (pending_.size() + part.size() > max_bytes_) {
+      discarding_ = !ended;
+      pending_ = std::string();
+      return Line{.text = {}, .too_long = true};
+    }
+    if (!ended) {
+      pending_.append(part);
+      continue;
+    }
+    if (auto line = complete(part)) {
+      return line;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Line> LineSplitter::complete(std::string_view tail) {
+  std::string_view line = tail;
+  if (!pending_.empty()) {
+    pending_.append(tail);
+    line = pending_;
+  }
+  line = without_carriage_return(line);
+  if (is_blank(line)) {
+    pending_.clear();
+    return std::nullopt;
+  }
+  hand_out_ = !pending_.empty();
+  return Line{.text = line};
+}
+
+std::optional<Line> LineSplitter::finish() {
+  if (auto line = next()) {
+    return line;
+  }
+  if (pending_.empty()) {
+    return std::nullopt;
+  }
+  return complete({});
+}
+
+std::optional<RequestId> read_id(const Json& value) {
+  if (value.is_string() || value.is_number_integer()) {
+    return RequestId{dump_json(value)};
+  }
+  return std::nullopt;
+}
+
+Message read_message(Json value) {
+  if (!value.is_object()) {
+    return bad("null", rpc::kInvalidRequest,
+               "Invalid Request: one message is one JSON object on one line");
+  }
+  const Json* id_value = find_member(value, "id");
+  std::optional<RequestId> id;
+  if (id_value != nullptr) {
+    id = read_id(*id_value);
+  }
+  const std::string id_json = id ? id->json : "null";
+  const std::string* version = find_string(value, "jsonrpc");
+  if (version == nullptr || *version != "2.0") {
+    return bad(id_json, rpc::kInvalidRequest, "Invalid Request: \"jsonrpc\" must be \"2.0\"");
+  }
+  const Json* method_value = find_member(value, "method");
+  if (method_value == nullptr &&
+      (value.contains("result") || value.contains("error"))) {
+    return Ignored{};
+  }
+  if (id_value != nullptr && !id) {
+    return bad("null", rpc::kInvalidRequest,
+               "Invalid Request: \"id\" must be a string or an integer of 64 bits");
+  }
+  if (method_value == nullptr || !method_value->is_string()) {
+    return bad(id_json, rpc::kInvalidRequest, "Invalid Request: \"method\" must be a string");
+  }
+  Json params = Json::object();
+  if (const auto at = value.find("params"); at != value.end()) {
+    if (!at->is_object()) {
+      if (!id) {
+        return Ignored{};
+      }
+      return bad(id_json, rpc::kInvalidParams, "Invalid params: \"params\" must be an object");
+    }
+    params = std::move(*at);
+  }
+  auto method = method_value->get<std::string>();
+  if (!id) {
+    return Notification{.method = std::move(method), .params = std::move(params)};
+  }
+  return Request{.id = std::move(*id), .method = std::move(method), .params = std::move(params)};
+}
+
+std::string result_line(std::string_view id_json, std::string_view result_json) {
+  std::string line;
+  line.reserve(id_json.size() + result_json.size() + 40);
+  line.append(R"({"jsonrpc":"2.0","id":)").append(id_json);
+  line.append(R"(,"result":)").append(result_json).append("}");
+  return line;
+}
+
+std::string error_line(std::string_view id_json, int code, std::string_view message,
+                       const OrderedJson& data) {
+  OrderedJson error = {{"code", code}, {"message", message}};
+  if (!data.is_null()) {
+    error["data"] = data;
+  }
+  std::string line;
+  line.append(R"({"jsonrpc":"2.0","id":)").append(id_json);
+  line.append(R"(,"error":)").append(dump_json(error)).append("}");
+  return line;
+}
+
+std::string notification_line(std::string_view method, const OrderedJson& params) {
+  return dump_json(OrderedJson{{"jsonrpc", "2.0"}, {"method", method}, {"params", params}});
+}
+
+}  // namespace agentbox::mcp

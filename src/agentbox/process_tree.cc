@@ -1,0 +1,239 @@
+// edge: see process_tree.h.
+#include "agentbox/process_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+namespace agentbox::mcp {
+namespace {
+
+// Rounds of stopping before the killing starts: each round can only find children of processes
+// that were running during the one before, so more would bring nothing.
+constexpr int kFreezeRounds = 4;
+// How often a wait without pidfd looks again.
+constexpr int kReapPollMs = 5;
+
+// "/proc/" and two numbers, built without allocation.
+class ProcPath {
+ public:
+  ProcPath& add(std::string_view text) {
+    const std::size_t room = sizeof(text_) - 1 - length_;
+    const std::size_t take = std::min(room, text.size());
+    std::memcpy(text_ + length_, text.data(), take);
+    length_ += take;
+    text_[length_] = '\0';
+    return *this;
+  }
+  ProcPath& add(pid_t number) {
+    char digits[16];
+    std::size_t at = sizeof(digits);
+    auto rest = static_cast<unsigned>(number);
+    do {
+      digits[--at] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    return add(std::string_view(digits + at, sizeof(digits) - at));
+  }
+  [[nodiscard]] int open(int flags) const {
+    int fd = -1;
+    do {
+      fd = ::open(text_, flags | O_CLOEXEC);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+  }
+
+ private:
+  char text_[96] = {};
+  std::size_t length_ = 0;
+};
+
+ssize_t read_some(int fd, char* to, std::size_t size) {
+  ssize_t got = 0;
+  do {
+    got = ::read(fd, to, size);
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
+// Appends the decimal numbers of the open file, which are separated by spaces.
+void append_numbers(int fd, PidList& list) {
+  char chunk[1024];
+  pid_t number = 0;
+  bool within = false;
+  for (ssize_t got = 0; (got = read_some(fd, chunk, sizeof(chunk))) > 0;) {
+    for (const char byte : std::string_view(chunk, static_cast<std::size_t>(got))) {
+      if (byte >= '0' && byte <= '9') {
+        number = number * 10 + (byte - '0');
+        within = true;
+      } else if (within) {
+        (void)list.push(number);
+        number = 0;
+        within = false;
+      }
+    }
+  }
+  if (within) {
+    (void)list.push(number);
+  }
+}
+
+// The number a directory entry's name spells, 0 where it spells none.
+pid_t entry_number(const char* name) {
+  pid_t number = 0;
+  for (; *name != '\0'; ++name) {
+    if (*name < '0' || *name > '9') {
+      return 0;
+    }
+    number = number * 10 + (*name - '0');
+  }
+  return number;
+}
+
+bool is_zombie(pid_t pid) {
+  const int fd = ProcPath().add("/proc/").add(pid).add("/stat").open(O_RDONLY);
+  if (fd < 0) {
+    return true;  // gone altogether
+  }
+  char text[512];
+  const ssize_t got = read_some(fd, text, sizeof(text));
+  ::close(fd);
+  const std::string_view line(text, got > 0 ? static_cast<std::size_t>(got) : 0);
+  const std::size_t bracket = line.rfind(')');  // the name before it may hold anything
+  if (bracket == std::string_view::npos || bracket + 2 >= line.size()) {
+    return true;
+  }
+  const char state = line[bracket + 2];
+  return state == 'Z' || state == 'X';
+}
+
+void signal_all(const PidList& list, int signal) {
+  for (const pid_t pid : list.view()) {
+    ::kill(pid, signal);
+  }
+}
+
+}  // namespace
+
+void append_children(pid_t pid, PidList& list) {
+  const int tasks = ProcPath().add("/proc/").add(pid).add("/task").open(O_RDONLY | O_DIRECTORY);
+  if (tasks < 0) {
+    return;
+  }
+  alignas(8) char entries[2048];
+  long got = 0;
+  while ((got = ::syscall(SYS_getdents64, tasks, entries, sizeof(entries))) > 0) {
+    for (long at = 0; at < got;) {
+      // The kernel's linux_dirent64: u64 inode, s64 offset, u16 length, u8 type, name.
+      unsigned short length = 0;
+      std::memcpy(&length, entries + at + 16, sizeof(length));
+      const pid_t thread = entry_number(entries + at + 19);
+      at += length;
+      if (thread == 0) {
+        continue;
+      }
+      const int fd = ProcPath().add("/proc/").add(pid).add("/task/").add(thread).add("/children").open(O_RDONLY);
+      if (fd >= 0) {
+        append_numbers(fd, list);
+        ::close(fd);
+      }
+    }
+  }
+  ::close(tasks);
+}
+
+void list_descendants(pid_t pid, PidList& list) {
+  list.count = 0;
+  append_children(pid, list);
+  for (std::size_t at = 0; at < list.count; ++at) {
+    append_children(list.pids[at], list);
+  }
+}
+
+std::size_t count_live_descendants(pid_t pid, PidList& scratch) {
+  list_descendants(pid, scratch);
+  std::size_t live = 0;
+  for (const pid_t each : scratch.view()) {
+    live += is_zombie(each) ? 0 : 1;
+  }
+  return live;
+}
+
+void signal_descendants(pid_t pid, int signal, PidList& scratch) {
+  list_descendants(pid, scratch);
+  signal_all(scratch, signal);
+}
+
+void freeze_and_kill_descendants(pid_t pid, PidList& scratch) {
+  std::size_t known = 0;
+  for (int round = 0; round < kFreezeRounds; ++round) {
+    list_descendants(pid, scratch);
+    signal_all(scratch, SIGSTOP);
+    if (round > 0 && scratch.count <= known) {
+      break;
+    }
+    known = scratch.count;
+  }
+  signal_all(scratch, SIGKILL);
+}
+
+bool reap_child(pid_t pid, std::chrono::steady_clock::time_point deadline, int* status) {
+  using std::chrono::milliseconds;
+  const int handle = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  bool reaped = false;
+  for (;;) {
+    const pid_t got = ::waitpid(pid, status, WNOHANG);
+    if (got == pid || (got < 0 && errno != EINTR)) {
+      reaped = true;
+      break;
+    }
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    if (left <= 0) {
+      break;
+    }
+    struct pollfd waiting = {.fd = handle, .events = POLLIN, .revents = 0};
+    const auto wait = handle < 0 ? std::min<long>(left, kReapPollMs) : std::min<long>(left, 1000);
+    (void)::poll(&waiting, handle < 0 ? 0 : 1, static_cast<int>(wait));
+  }
+  if (handle >= 0) {
+    ::close(handle);
+  }
+  return reaped;
+}
+
+bool kill_other_children(std::span<const pid_t> keep, std::chrono::steady_clock::time_point deadline) {
+  PidList children;
+  PidList scratch;
+  for (;;) {
+    children.count = 0;
+    append_children(::getpid(), children);
+    bool any = false;
+    for (const pid_t child : children.view()) {
+      if (std::find(keep.begin(), keep.end(), child) != keep.end()) {
+        continue;
+      }
+      any = true;
+      ::kill(child, SIGSTOP);
+      freeze_and_kill_descendants(child, scratch);
+      ::kill(child, SIGKILL);
+      if (!reap_child(child, deadline)) {
+        return false;
+      }
+    }
+    if (!any) {
+      return true;
+    }
+  }
+}
+
+}  // namespace agentbox::mcp
