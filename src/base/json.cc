@@ -61,13 +61,9 @@ Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
   }
 }
 
-std::string dump_json(const Json& value, int indent) {
-  return dump_any(value, indent);
-}
+std::string dump_json(const Json& value, int indent) { return dump_any(value, indent); }
 
-std::string dump_json(const OrderedJson& value, int indent) {
-  return dump_any(value, indent);
-}
+std::string dump_json(const OrderedJson& value, int indent) { return dump_any(value, indent); }
 
 const Json* find_member(const Json& object, std::string_view name) {
   if (!object.is_object()) {

@@ -12,7 +12,8 @@ namespace agentbox {
 
 /// What comes in; look-ups are logarithmic whatever a sender does.
 using Json = nlohmann::json;
-/// What goes out; keys keep the order they were set in. Never parsed into (its look-ups are linear).
+/// What goes out; keys keep the order they were set in. Never parsed into (its look-ups are
+/// linear).
 using OrderedJson = nlohmann::ordered_json;
 
 /// Bounds of one JSON text, counted by a linear scan before the parser sees it: the library parses

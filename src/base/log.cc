@@ -26,10 +26,14 @@ Settings& settings() {
 
 spdlog::level::level_enum to_spdlog(Level level) {
   switch (level) {
-    case Level::kDebug: return spdlog::level::debug;
-    case Level::kInfo: return spdlog::level::info;
-    case Level::kWarning: return spdlog::level::warn;
-    case Level::kError: return spdlog::level::err;
+    case Level::kDebug:
+      return spdlog::level::debug;
+    case Level::kInfo:
+      return spdlog::level::info;
+    case Level::kWarning:
+      return spdlog::level::warn;
+    case Level::kError:
+      return spdlog::level::err;
   }
   return spdlog::level::info;
 }
@@ -59,7 +63,8 @@ std::string text_line(std::string_view message, Fields fields) {
 
 void start(std::string_view program, bool json, Level least) {
   settings() = {std::string(program), json};
-  auto logger = std::make_shared<spdlog::logger>("agentbox", std::make_shared<spdlog::sinks::stderr_sink_st>());
+  auto logger = std::make_shared<spdlog::logger>("agentbox",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_st>());
   logger->set_level(to_spdlog(least));
   logger->set_pattern(json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%fZ",%v)"
                            : "%Y-%m-%d %H:%M:%S.%e " + std::string(program) + " %l: %v",
@@ -68,8 +73,9 @@ void start(std::string_view program, bool json, Level least) {
 }
 
 void write(Level level, std::string_view message, Fields fields) {
-  spdlog::default_logger_raw()->log(to_spdlog(level), "{}",
-                                    settings().json ? json_line(level, message, fields) : text_line(message, fields));
+  spdlog::default_logger_raw()->log(
+      to_spdlog(level), "{}",
+      settings().json ? json_line(level, message, fields) : text_line(message, fields));
 }
 
 }  // namespace agentbox::log

@@ -18,9 +18,17 @@ using Fields = std::initializer_list<std::pair<std::string_view, std::string>>;
 void start(std::string_view program, bool json, Level least);
 
 void write(Level level, std::string_view message, Fields fields = {});
-inline void debug(std::string_view message, Fields fields = {}) { write(Level::kDebug, message, fields); }
-inline void info(std::string_view message, Fields fields = {}) { write(Level::kInfo, message, fields); }
-inline void warning(std::string_view message, Fields fields = {}) { write(Level::kWarning, message, fields); }
-inline void error(std::string_view message, Fields fields = {}) { write(Level::kError, message, fields); }
+inline void debug(std::string_view message, Fields fields = {}) {
+  write(Level::kDebug, message, fields);
+}
+inline void info(std::string_view message, Fields fields = {}) {
+  write(Level::kInfo, message, fields);
+}
+inline void warning(std::string_view message, Fields fields = {}) {
+  write(Level::kWarning, message, fields);
+}
+inline void error(std::string_view message, Fields fields = {}) {
+  write(Level::kError, message, fields);
+}
 
 }  // namespace agentbox::log

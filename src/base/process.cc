@@ -21,14 +21,16 @@ struct Failure {
   int step = 0;
   int number = 0;
 };
-constexpr std::array<const char*, 9> kSteps = {"new session", "working folder", "descriptors", "nice", "groups",
-                                               "group",       "user",           "death signal", "execute"};
+constexpr std::array<const char*, 9> kSteps = {"new session", "working folder", "descriptors",
+                                               "nice",        "groups",         "group",
+                                               "user",        "death signal",   "execute"};
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> out;
   out.reserve(texts.size() + 1);
   for (const std::string& text : texts) {
-    out.push_back(const_cast<char*>(text.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast): execve's signature
+    out.push_back(const_cast<char*>(
+        text.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast): execve's signature
   }
   out.push_back(nullptr);
   return out;
@@ -37,7 +39,8 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
 // Everything in the child between fork and execve; only calls that are safe there.
 class ChildSide {
  public:
-  ChildSide(const SpawnPlan& plan, int report, pid_t parent, char* const* argv, char* const* environment)
+  ChildSide(const SpawnPlan& plan, int report, pid_t parent, char* const* argv,
+            char* const* environment)
       : plan_(plan), report_(report), parent_(parent), argv_(argv), environment_(environment) {}
 
   [[noreturn]] void run() {
@@ -49,7 +52,8 @@ class ChildSide {
     check(3, plan_.nice == 0 || ::nice(plan_.nice) != -1 || errno == 0);
     become();
     // After the identity: a change of uid clears the setting.
-    check(7, plan_.parent_death_signal == 0 || ::prctl(PR_SET_PDEATHSIG, plan_.parent_death_signal) == 0);
+    check(7, plan_.parent_death_signal == 0 ||
+                 ::prctl(PR_SET_PDEATHSIG, plan_.parent_death_signal) == 0);
     if (plan_.parent_death_signal != 0 && ::getppid() != parent_) {
       ::_exit(127);  // the parent died before the setting took hold
     }
@@ -95,7 +99,8 @@ class ChildSide {
     }
     for (int standard = 0; standard < 3; ++standard) {
       const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-      check(2, null >= 0 && (null == standard ? ::fcntl(null, F_SETFD, 0) : ::dup2(null, standard)) >= 0);
+      check(2, null >= 0 &&
+                   (null == standard ? ::fcntl(null, F_SETFD, 0) : ::dup2(null, standard)) >= 0);
     }
     for (std::size_t i = 0; i < plan_.descriptors.size(); ++i) {
       check(2, ::dup2(lifted[i], plan_.descriptors[i].in_child) >= 0);
@@ -153,7 +158,8 @@ Result<Child> spawn(const SpawnPlan& plan) {
     return child;
   }
   static_cast<void>(wait_for(child));
-  const auto step = static_cast<std::size_t>(std::clamp(failure.step, 0, static_cast<int>(kSteps.size()) - 1));
+  const auto step =
+      static_cast<std::size_t>(std::clamp(failure.step, 0, static_cast<int>(kSteps.size()) - 1));
   return errno_error(plan.exe + ": " + kSteps[step], failure.number);
 }
 

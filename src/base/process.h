@@ -24,15 +24,15 @@ struct SpawnPlan {
     gid_t gid = 0;
   };
 
-  std::string exe;                        ///< absolute path; PATH is never searched
+  std::string exe;  ///< absolute path; PATH is never searched
   std::vector<std::string> argv;
-  std::vector<std::string> environment;   ///< NAME=value
+  std::vector<std::string> environment;  ///< NAME=value
   std::string working_folder = "/";
-  std::vector<Descriptor> descriptors;    ///< 0, 1, 2 not named here are /dev/null
+  std::vector<Descriptor> descriptors;  ///< 0, 1, 2 not named here are /dev/null
   bool new_session = false;
-  int parent_death_signal = 0;            ///< 0: none
-  int nice = 0;                           ///< added to ours
-  std::optional<Identity> identity;       ///< also drops every supplementary group
+  int parent_death_signal = 0;       ///< 0: none
+  int nice = 0;                      ///< added to ours
+  std::optional<Identity> identity;  ///< also drops every supplementary group
 };
 
 /// A running child. Neither waits nor kills when destroyed: who started it ends it.

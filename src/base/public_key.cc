@@ -13,10 +13,11 @@ namespace {
 
 /// A blob of any key worth having is far shorter (RSA 16384 bits: 2 KiB).
 constexpr std::size_t kMaxBlobBytes = 8192;
-/// Shorter RSA keys are within reach of attackers; the same floor as OpenSSH's default is 1024, ours is higher.
+/// Shorter RSA keys are within reach of attackers; the same floor as OpenSSH's default is 1024,
+/// ours is higher.
 constexpr std::size_t kMinRsaBits = 2048;
-constexpr std::array<std::string_view, 5> kTypes = {"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384",
-                                                     "ecdsa-sha2-nistp521", "ssh-rsa"};
+constexpr std::array<std::string_view, 5> kTypes = {
+    "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa"};
 
 // Takes one RFC 4251 string off the front of BLOB.
 std::optional<std::string_view> take_string(std::string_view& blob) {
@@ -117,7 +118,8 @@ Result<PublicKey> PublicKey::parse(std::string_view line) {
   }
   AB_TRY(key, from_blob(*blob));
   if (key.type_ != type) {
-    return Error{Code::kInvalid, "the key says it is " + key.type_ + ", its line says " + escape_text(type, 64)};
+    return Error{Code::kInvalid,
+                 "the key says it is " + key.type_ + ", its line says " + escape_text(type, 64)};
   }
   const auto start = std::min(line.find_first_not_of(" \t"), line.size());
   key.comment_ = line.substr(start);
@@ -130,9 +132,7 @@ std::string PublicKey::fingerprint() const {
   return text;
 }
 
-std::string PublicKey::text() const {
-  return type_ + ' ' + base64_encode(blob_);
-}
+std::string PublicKey::text() const { return type_ + ' ' + base64_encode(blob_); }
 
 bool is_fingerprint(std::string_view text) {
   constexpr std::string_view kPrefix = "SHA256:";

@@ -11,41 +11,85 @@ namespace {
 
 // One declaration of each record's fields serves both directions.
 template <typename A>
-void fields(A& a, Accepted& r) { a(r.ticket, r.peer); }
+void fields(A& a, Accepted& r) {
+  a(r.ticket, r.peer);
+}
 template <typename A>
-void fields(A& a, TurnedAway& r) { a(r.peer, r.reason); }
+void fields(A& a, TurnedAway& r) {
+  a(r.peer, r.reason);
+}
 template <typename A>
-void fields(A& a, Reaped& r) { a(r.connection, r.how, r.status); }
+void fields(A& a, Reaped& r) {
+  a(r.connection, r.how, r.status);
+}
 template <typename A>
-void fields(A& a, Channel& r) { a(r.ticket, r.connection); }
+void fields(A& a, Channel& r) {
+  a(r.ticket, r.connection);
+}
 template <typename A>
-void fields(A& a, AuthTried& r) { a(r.accepted, r.final, r.user, r.method, r.algorithm, r.key, r.reason); }
+void fields(A& a, Forked& r) {
+  a(r.connection, r.pid);
+}
 template <typename A>
-void fields(A& a, Requested& r) { a(r.channel, r.allowed, r.kind, r.words_bytes, r.words_sha256, r.reason); }
+void fields(A& a, LoggedIn& r) {
+  a(r.connection);
+}
 template <typename A>
-void fields(A& a, SessionWanted& r) { a(r.channel); }
+void fields(A& a, Kill& r) {
+  a(r.connection);
+}
 template <typename A>
-void fields(A& a, Closing& r) { a(r.reason, r.bytes_in, r.bytes_out); }
+void fields(A& a, AuthTried& r) {
+  a(r.accepted, r.final, r.user, r.method, r.algorithm, r.key, r.reason);
+}
 template <typename A>
-void fields(A& a, SessionGiven& r) { a(r.channel, r.session); }
+void fields(A& a, Requested& r) {
+  a(r.channel, r.allowed, r.kind, r.words_bytes, r.words_sha256, r.reason);
+}
 template <typename A>
-void fields(A& a, SessionDenied& r) { a(r.channel, r.reason); }
+void fields(A& a, SessionWanted& r) {
+  a(r.channel);
+}
 template <typename A>
-void fields(A& a, SessionOver& r) { a(r.channel, r.how, r.status); }
+void fields(A& a, Closing& r) {
+  a(r.reason, r.bytes_in, r.bytes_out);
+}
 template <typename A>
-void fields(A& a, HangUp& r) { a(r.reason); }
+void fields(A& a, SessionGiven& r) {
+  a(r.channel, r.session);
+}
 template <typename A>
-void fields(A& a, Start& r) { a(r.session, r.role, r.key, r.generation, r.environment); }
+void fields(A& a, SessionDenied& r) {
+  a(r.channel, r.reason);
+}
 template <typename A>
-void fields(A& a, Drain& r) { a(r.seconds); }
+void fields(A& a, SessionOver& r) {
+  a(r.channel, r.how, r.status);
+}
 template <typename A>
-void fields(A& a, Ready& r) { a(r.version); }
+void fields(A& a, HangUp& r) {
+  a(r.reason);
+}
 template <typename A>
-void fields(A& a, Ended& r) { a(r.session, r.how, r.status); }
+void fields(A& a, Start& r) {
+  a(r.session, r.role, r.key, r.generation, r.environment);
+}
+template <typename A>
+void fields(A& a, Drain& r) {
+  a(r.seconds);
+}
+template <typename A>
+void fields(A& a, Ready& r) {
+  a(r.version);
+}
+template <typename A>
+void fields(A& a, Ended& r) {
+  a(r.session, r.how, r.status);
+}
 template <typename A>
 void fields(A& a, ToolCalled& r) {
-  a(r.tool, r.outcome, r.code, r.path, r.duration_us, r.arguments_bytes, r.arguments_sha256, r.bytes_in,
-    r.bytes_out, r.has_exit_code, r.exit_code);
+  a(r.tool, r.outcome, r.code, r.path, r.duration_us, r.arguments_bytes, r.arguments_sha256,
+    r.bytes_in, r.bytes_out, r.has_exit_code, r.exit_code);
 }
 
 class Writer {
@@ -123,11 +167,14 @@ class Reader {
     value = good_ ? static_cast<End>(raw) : End::kLost;
   }
   void get(std::uint32_t& value) { value = static_cast<std::uint32_t>(number(4)); }
-  void get(std::int32_t& value) { value = static_cast<std::int32_t>(static_cast<std::uint32_t>(number(4))); }
+  void get(std::int32_t& value) {
+    value = static_cast<std::int32_t>(static_cast<std::uint32_t>(number(4)));
+  }
   void get(std::uint64_t& value) { value = number(8); }
   void get(std::string& text) {
     const auto length = static_cast<std::size_t>(number(2));
-    if (!good_ || length > kMaxTextBytes || in_.size() < length || !is_printable_ascii(in_.substr(0, length))) {
+    if (!good_ || length > kMaxTextBytes || in_.size() < length ||
+        !is_printable_ascii(in_.substr(0, length))) {
       good_ = false;
       return;
     }
@@ -178,7 +225,8 @@ Result<std::string> encode(const Record& record) {
 }
 
 Result<Record> decode(std::string_view datagram) {
-  if (datagram.size() < 2 || datagram.size() > kMaxBytes || static_cast<std::uint8_t>(datagram[0]) != kLayout) {
+  if (datagram.size() < 2 || datagram.size() > kMaxBytes ||
+      static_cast<std::uint8_t>(datagram[0]) != kLayout) {
     return Error{Code::kProtocol, "not a record"};
   }
   Reader reader(datagram.substr(2));

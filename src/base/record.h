@@ -44,9 +44,21 @@ struct Reaped {  ///< a network child ended
   std::int32_t status = 0;
 };
 
+struct Forked {  ///< which process serves a connection
+  std::uint64_t connection = 0;
+  std::int32_t pid = 0;
+};
+
 // Monitor to listener.
 struct Channel {  ///< carries the network child's end of its own record socket
   std::uint64_t ticket = 0;
+  std::uint64_t connection = 0;
+};
+
+struct LoggedIn {  ///< the connection no longer counts as unauthenticated
+  std::uint64_t connection = 0;
+};
+struct Kill {  ///< the network child did not end when it was told to
   std::uint64_t connection = 0;
 };
 
@@ -133,8 +145,9 @@ struct ToolCalled {  ///< sent before the call's reply
 };
 
 /// Everything that can cross; there is no other message.
-using Record = std::variant<Accepted, TurnedAway, Reaped, Channel, AuthTried, Requested, SessionWanted, Closing,
-                            SessionGiven, SessionDenied, SessionOver, HangUp, Start, Drain, Ready, Ended, ToolCalled>;
+using Record = std::variant<Accepted, TurnedAway, Reaped, Channel, AuthTried, Requested,
+                            SessionWanted, Closing, SessionGiven, SessionDenied, SessionOver,
+                            HangUp, Start, Drain, Ready, Ended, ToolCalled, Forked, LoggedIn, Kill>;
 
 /// The datagram of RECORD. Code::kInvalid where a text is not printable ASCII or a bound is passed:
 /// a sender's bug, never a receiver's surprise.

@@ -15,7 +15,8 @@ namespace agentbox {
 inline constexpr std::size_t kMaxRecordFds = 3;
 
 /// Sends RECORD with copies of FDS. On a non-blocking socket a full queue is Code::kUnavailable.
-[[nodiscard]] Status send_record(int socket, const record::Record& record, std::initializer_list<int> fds = {});
+[[nodiscard]] Status send_record(int socket, const record::Record& record,
+                                 std::initializer_list<int> fds = {});
 
 /// One record and the descriptors that came with it (each O_CLOEXEC).
 struct Received {

@@ -40,8 +40,8 @@ struct Error {
 
 /// Reads errno once, at the call that set it: "doing: No such file or directory".
 [[nodiscard]] inline Error errno_error(std::string_view doing, int number = errno) {
-  const Code code = number == ENOENT ? Code::kNotFound
-                    : number == EEXIST ? Code::kExists
+  const Code code = number == ENOENT                        ? Code::kNotFound
+                    : number == EEXIST                      ? Code::kExists
                     : (number == EACCES || number == EPERM) ? Code::kDenied
                                                             : Code::kSystem;
   return Error{code, std::string(doing) + ": " + std::generic_category().message(number), number};
@@ -51,8 +51,12 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor): a value is a result
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor): an error is a result
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {
+  }  // NOLINT(google-explicit-constructor): a value is a result
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {
+  }  // NOLINT(google-explicit-constructor): an error is a result
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -75,7 +79,8 @@ class [[nodiscard]] Result {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor): an error is a status
+  Status(Error error)
+      : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor): an error is a status
 
   [[nodiscard]] bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
@@ -91,16 +96,17 @@ class [[nodiscard]] Status {
 // AB_TRY(name, expression): name is the value, or the enclosing function returns the error.
 #define AB_CONCAT_INNER(a, b) a##b
 #define AB_CONCAT(a, b) AB_CONCAT_INNER(a, b)
-#define AB_TRY_INNER(holder, name, ...)                   \
-  auto holder = (__VA_ARGS__);                            \
-  if (!holder.ok()) return std::move(holder).error();     \
+#define AB_TRY_INNER(holder, name, ...) \
+  auto holder = (__VA_ARGS__);          \
+  if (!holder.ok())                     \
+    return std::move(holder).error();   \
   auto name = std::move(holder).value() /* NOLINT(bugprone-macro-parentheses): it declares */
 #define AB_TRY(name, ...) AB_TRY_INNER(AB_CONCAT(ab_try_, __LINE__), name, __VA_ARGS__)
 
 // AB_CHECK(expression): the enclosing function returns the error, if there is one.
-#define AB_CHECK(...)                                                            \
-  do {                                                                           \
-    if (auto ab_check = (__VA_ARGS__); !ab_check.ok()) {                         \
-      return std::move(ab_check).error();                                        \
-    }                                                                            \
+#define AB_CHECK(...)                                    \
+  do {                                                   \
+    if (auto ab_check = (__VA_ARGS__); !ab_check.ok()) { \
+      return std::move(ab_check).error();                \
+    }                                                    \
   } while (false)

@@ -1,5 +1,6 @@
 // pure: see text.h.
-#define OPENSSL_SUPPRESS_DEPRECATED  // the plain SHA256_* calls keep the static agent-box free of OpenSSL's provider machinery
+#define OPENSSL_SUPPRESS_DEPRECATED  // the plain SHA256_* calls keep the static agent-box free of
+                                     // OpenSSL's provider machinery
 
 #include "base/text.h"
 
@@ -19,9 +20,7 @@ namespace {
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 static_assert(sizeof(SHA256_CTX) <= 128);
 
-SHA256_CTX* context_of(unsigned char* state) {
-  return reinterpret_cast<SHA256_CTX*>(state);
-}
+SHA256_CTX* context_of(unsigned char* state) { return reinterpret_cast<SHA256_CTX*>(state); }
 
 int hex_value(char digit) {
   const auto at = kHexDigits.find(digit);
@@ -70,10 +69,18 @@ std::string escape_text(std::string_view bytes, std::size_t limit) {
   for (const char c : bytes) {
     std::string piece;
     switch (c) {
-      case '\\': piece = "\\\\"; break;
-      case '\n': piece = "\\n"; break;
-      case '\r': piece = "\\r"; break;
-      case '\t': piece = "\\t"; break;
+      case '\\':
+        piece = "\\\\";
+        break;
+      case '\n':
+        piece = "\\n";
+        break;
+      case '\r':
+        piece = "\\r";
+        break;
+      case '\t':
+        piece = "\\t";
+        break;
       default:
         if (c >= 0x20 && c <= 0x7e) {
           piece = c;
@@ -184,7 +191,8 @@ Result<std::string> base64_decode(std::string_view text) {
   }
   const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
   const auto in_alphabet = [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '/';
   };
   const std::string_view body = text.substr(0, text.size() - padding);
   if (!std::all_of(body.begin(), body.end(), in_alphabet)) {
@@ -199,15 +207,14 @@ Result<std::string> base64_decode(std::string_view text) {
   }
   out.resize(static_cast<std::size_t>(length) - padding);
   // Two texts for the same bytes would be two names for one key; only the canonical one is taken.
-  if (padding > 0 && base64_encode(out.substr(out.size() / 3 * 3)) != text.substr(text.size() - 4)) {
+  if (padding > 0 &&
+      base64_encode(out.substr(out.size() / 3 * 3)) != text.substr(text.size() - 4)) {
     return bad;
   }
   return out;
 }
 
-Sha256::Sha256() {
-  SHA256_Init(context_of(state_));
-}
+Sha256::Sha256() { SHA256_Init(context_of(state_)); }
 
 void Sha256::update(std::string_view bytes) {
   SHA256_Update(context_of(state_), bytes.data(), bytes.size());
@@ -225,9 +232,7 @@ std::string sha256(std::string_view bytes) {
   return hash.digest();
 }
 
-std::string sha256_hex(std::string_view bytes) {
-  return to_hex(sha256(bytes));
-}
+std::string sha256_hex(std::string_view bytes) { return to_hex(sha256(bytes)); }
 
 std::string random_hex(std::size_t bytes) {
   std::string raw(bytes, '\0');
@@ -246,7 +251,8 @@ Result<std::uint64_t> parse_decimal(std::string_view text) {
   std::uint64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, code] = std::from_chars(text.data(), end, value);
-  if (text.empty() || code != std::errc{} || stop != end || (text.size() > 1 && text.front() == '0')) {
+  if (text.empty() || code != std::errc{} || stop != end ||
+      (text.size() > 1 && text.front() == '0')) {
     return Error{Code::kInvalid, "not a decimal number"};
   }
   return value;

@@ -26,7 +26,8 @@ struct YamlMap::State {
   // The scalar under KEY, or nothing where the key is missing or holds something else.
   std::optional<std::string> scalar(const std::string& key) {
     asked.insert(key);
-    const YAML::Node value = node.IsMap() ? YAML::Node(node[key]) : YAML::Node(YAML::NodeType::Undefined);
+    const YAML::Node value =
+        node.IsMap() ? YAML::Node(node[key]) : YAML::Node(YAML::NodeType::Undefined);
     if (!value.IsDefined()) {
       return std::nullopt;
     }
@@ -94,14 +95,16 @@ void YamlMap::texts(const std::string& key, std::vector<std::string>& out) {
   out = std::move(items);
 }
 
-void YamlMap::number(const std::string& key, std::uint64_t& out, std::uint64_t least, std::uint64_t most) {
+void YamlMap::number(const std::string& key, std::uint64_t& out, std::uint64_t least,
+                     std::uint64_t most) {
   const auto value = state_->scalar(key);
   if (!value) {
     return;
   }
   const auto number = parse_decimal(*value);
   if (!number.ok() || *number < least || *number > most) {
-    state_->fail(state_->node[key].Mark(), key + " must be a whole number from " + std::to_string(least) + " to " +
+    state_->fail(state_->node[key].Mark(), key + " must be a whole number from " +
+                                               std::to_string(least) + " to " +
                                                std::to_string(most));
     return;
   }
@@ -114,7 +117,8 @@ void YamlMap::boolean(const std::string& key, bool& out) {
   out = text == "true";
 }
 
-void YamlMap::choice(const std::string& key, std::string& out, const std::vector<std::string>& choices) {
+void YamlMap::choice(const std::string& key, std::string& out,
+                     const std::vector<std::string>& choices) {
   const auto value = state_->scalar(key);
   if (!value) {
     return;

@@ -35,7 +35,8 @@ class YamlMap {
   void boolean(const std::string& key, bool& out);
   /// OUT must be one of CHOICES.
   void choice(const std::string& key, std::string& out, const std::vector<std::string>& choices);
-  /// The mapping under KEY, empty where it is missing. Its problems are reported by its own finish().
+  /// The mapping under KEY, empty where it is missing. Its problems are reported by its own
+  /// finish().
   [[nodiscard]] YamlMap map(const std::string& key);
 
   /// The first problem, or success where every key was asked for and fitted.
