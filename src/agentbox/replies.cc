@@ -1,0 +1,219 @@
+// pure: see replies.h.
+#include "agentbox/replies.h"
+
+#include <utility>
+
+#include "agentbox/limits.h"
+
+namespace agentbox::mcp {
+namespace {
+
+// Clients cut instructions at 2 KB. Fixed text: nothing from the workspace gets in here.
+constexpr std::string_view kInstructions =
+    "This server is a box of your own to work in: a Linux machine with a workspace folder, reached "
+    "over SSH.\n"
+    "- shell_exec runs any command there, starting in the workspace. A non-zero exit code is a "
+    "result, not an error; a timeout kills the whole process tree. What a command leaves running "
+    "in the background ends with this session.\n"
+    "- read_file, write_file and list_directory work on files inside the workspace only. Paths are "
+    "relative to the workspace or absolute inside it. Prefer them to cat, echo and ls: writes are "
+    "atomic, and binary content passes as base64.\n"
+    "- list_blobs, write_random_blob and read_blob make and hash test files, to prove that the "
+    "workspace outlives the machine.\n"
+    "- system_info tells versions, limits and which programs are installed.\n"
+    "Calls run concurrently. Errors read `tool: CODE: cause. Next step.`; CODE is stable. Files in "
+    "the workspace are kept when the box is suspended; everything else is not.";
+static_assert(kInstructions.size() < 2048);
+
+// How long a client may keep lists: they change only with a new version of this program.
+constexpr int kListTtlMs = 60'000;
+
+OrderedJson server_info(Version version) {
+  OrderedJson info = {{"name", "agent-box"}};
+  if (features(version).structured_output) {
+    info["title"] = "agentbox";
+  }
+  info["version"] = AGENTBOX_VERSION;
+  if (features(version).server_description) {
+    info["description"] = "Shell, files and processes of one sandbox";
+  }
+  return info;
+}
+
+OrderedJson capabilities() {
+  return {{"tools", OrderedJson::object()}, {"logging", OrderedJson::object()}};
+}
+
+// What every result of VERSION starts with, and what it ends with.
+OrderedJson open_result(Version version) {
+  OrderedJson result = OrderedJson::object();
+  if (features(version).modern) {
+    result["resultType"] = "complete";
+  }
+  return result;
+}
+
+void close_result(OrderedJson& result, Version version) {
+  if (features(version).modern) {
+    result["_meta"][std::string(meta::kServerInfo)] = server_info(version);
+  }
+}
+
+void allow_caching(OrderedJson& result, Version version) {
+  if (features(version).modern) {
+    result["ttlMs"] = kListTtlMs;
+    result["cacheScope"] = "private";
+  }
+}
+
+OrderedJson parsed(std::string_view text) {
+  auto value = parse_json(text);
+  return value.ok() ? OrderedJson(value.value()) : OrderedJson();
+}
+
+OrderedJson tool_entry(const Tool& tool, Version version) {
+  const VersionFeatures& has = features(version);
+  OrderedJson entry = {{"name", tool.name}};
+  if (has.structured_output) {
+    entry["title"] = tool.title;
+  }
+  entry["description"] = tool.description;
+  entry["inputSchema"] = input_schema(tool.arguments);
+  if (has.structured_output && !tool.output_schema.empty()) {
+    entry["outputSchema"] = parsed(tool.output_schema);
+  }
+  if (has.annotations) {
+    entry["annotations"] = {{"title", tool.title},
+                            {"readOnlyHint", tool.hints.read_only},
+                            {"destructiveHint", tool.hints.destructive},
+                            {"idempotentHint", tool.hints.idempotent},
+                            {"openWorldHint", tool.hints.open_world}};
+  }
+  if (has.structured_output && !tool.meta.empty()) {
+    entry["_meta"] = parsed(tool.meta);
+  }
+  return entry;
+}
+
+OrderedJson text_block(std::string_view text) { return {{"type", "text"}, {"text", text}}; }
+
+void add_sentence(std::string& text, std::string_view sentence) {
+  text += sentence;
+  if (!sentence.ends_with('.') && !sentence.ends_with('?') && !sentence.ends_with('!')) {
+    text += '.';
+  }
+}
+
+OrderedJson error_result(std::string_view tool_name, const ToolError& error, Version version) {
+  OrderedJson about = {{"code", error.code}};
+  if (!error.path.empty()) {
+    about["path"] = error.path;
+  }
+  if (!error.details.is_null()) {
+    about["details"] = error.details;
+  }
+  OrderedJson result = open_result(version);
+  result["content"] = OrderedJson::array({text_block(error_text(tool_name, error))});
+  result["isError"] = true;
+  result["_meta"][std::string(meta::kError)] = std::move(about);
+  close_result(result, version);
+  return result;
+}
+
+OrderedJson success_result(const ToolResult& tool_result, Version version) {
+  OrderedJson result = open_result(version);
+  OrderedJson content = OrderedJson::array();
+  for (const std::string& text : tool_result.texts) {
+    content.push_back(text_block(text));
+  }
+  result["content"] = std::move(content);
+  if (features(version).structured_output && !tool_result.structured.is_null()) {
+    result["structuredContent"] = tool_result.structured;
+  }
+  result["isError"] = false;
+  close_result(result, version);
+  return result;
+}
+
+}  // namespace
+
+bool may_call(Role role, const Tool& tool) {
+  return role != Role::kReader || tool.hints.read_only;
+}
+
+std::string initialize_result(Version version) {
+  return dump_json(OrderedJson{{"protocolVersion", features(version).name},
+                               {"capabilities", capabilities()},
+                               {"serverInfo", server_info(version)},
+                               {"instructions", kInstructions}});
+}
+
+std::string discover_result() {
+  OrderedJson result = open_result(Version::k2026_07_28);
+  for (const Version version : all_versions()) {
+    result["supportedVersions"].push_back(features(version).name);
+  }
+  result["capabilities"] = capabilities();
+  result["instructions"] = kInstructions;
+  allow_caching(result, Version::k2026_07_28);
+  close_result(result, Version::k2026_07_28);
+  return dump_json(result);
+}
+
+std::string empty_result(Version version) {
+  OrderedJson result = open_result(version);
+  close_result(result, version);
+  return dump_json(result);
+}
+
+std::string tools_list_result(std::span<const Tool> tools, Role role, Version version) {
+  OrderedJson result = open_result(version);
+  result["tools"] = OrderedJson::array();
+  for (const Tool& tool : tools) {
+    if (may_call(role, tool)) {
+      result["tools"].push_back(tool_entry(tool, version));
+    }
+  }
+  allow_caching(result, version);
+  close_result(result, version);
+  return dump_json(result);
+}
+
+std::string error_text(std::string_view tool_name, const ToolError& error) {
+  if (!error.verbatim.empty()) {
+    return error.verbatim;
+  }
+  std::string text(tool_name);
+  text += ": " + error.code + ": ";
+  add_sentence(text, error.message);
+  if (!error.hint.empty()) {
+    text += ' ';
+    add_sentence(text, error.hint);
+  }
+  return text;
+}
+
+RenderedResult render_tool_result(std::string_view tool_name, const ToolResult& result,
+                                  Version version) {
+  if (result.error) {
+    return {.json = dump_json(error_result(tool_name, *result.error, version)),
+            .failed = true,
+            .code = result.error->code};
+  }
+  RenderedResult rendered{.json = dump_json(success_result(result, version)),
+                          .failed = false,
+                          .code = {}};
+  if (rendered.json.size() <= kMaxResultBytes) {
+    return rendered;
+  }
+  return render_tool_result(
+      tool_name,
+      tool_failure("TOO_LARGE",
+                   "the call was carried out, but its encoded result has " +
+                       std::to_string(rendered.json.size()) + " bytes; at most " +
+                       std::to_string(kMaxResultBytes) + " fit into one reply",
+                   "Ask for less at a time"),
+      version);
+}
+
+}  // namespace agentbox::mcp

@@ -1,0 +1,38 @@
+// pure: the results the server gives, as JSON texts in the form each revision wants.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "agentbox/protocol.h"
+#include "agentbox/settings.h"
+#include "agentbox/tool.h"
+
+namespace agentbox::mcp {
+
+/// Whether a key of ROLE may call TOOL: a reader may call what changes nothing.
+[[nodiscard]] bool may_call(Role role, const Tool& tool);
+
+[[nodiscard]] std::string initialize_result(Version version);
+[[nodiscard]] std::string discover_result();
+/// An empty result.
+[[nodiscard]] std::string empty_result(Version version);
+/// The tools that ROLE may call, in table order, on one page.
+[[nodiscard]] std::string tools_list_result(std::span<const Tool> tools, Role role,
+                                            Version version);
+
+/// A call's result on its way out, and what the audit says of it.
+struct RenderedResult {
+  std::string json;
+  bool failed = false;
+  std::string code;  ///< the error's code, empty on success
+};
+
+/// Encodes RESULT. One that passes kMaxResultBytes becomes a TOO_LARGE failure.
+[[nodiscard]] RenderedResult render_tool_result(std::string_view tool_name, const ToolResult& result,
+                                                Version version);
+
+/// `TOOL: CODE: message. Hint.`
+[[nodiscard]] std::string error_text(std::string_view tool_name, const ToolError& error);
+
+}  // namespace agentbox::mcp

@@ -1,0 +1,145 @@
+// pure: the protocol of one channel as a state machine: lines and finished calls in, actions out.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "agentbox/jsonrpc.h"
+#include "agentbox/protocol.h"
+#include "agentbox/replies.h"
+#include "agentbox/settings.h"
+#include "agentbox/tool.h"
+#include "base/record.h"
+
+namespace agentbox::mcp {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+/// Names one started call for as long as the process lives; unlike an id it is never used twice.
+using CallKey = std::uint64_t;
+
+/// Write this line (its end is added by the writer).
+struct SendLine {
+  std::string line;
+  bool droppable = false;  ///< progress and log messages: may be left out when output is stuck
+};
+/// Tell the door of a finished call, before any line that follows in the same list.
+struct SendRecord {
+  record::ToolCalled record;
+};
+/// Run the tool; answer with on_call_done().
+struct StartCall {
+  CallKey key = 0;
+  const Tool* tool = nullptr;
+  Arguments arguments;
+  bool wants_progress = false;
+  Version version = Version::k2025_11_25;  ///< the form of the result
+};
+/// Stop the call, also when it has not begun; on_call_done() is still expected.
+struct CancelCall {
+  CallKey key = 0;
+};
+using Action = std::variant<SendLine, SendRecord, StartCall, CancelCall>;
+using Actions = std::vector<Action>;
+
+class Session {
+ public:
+  /// TOOLS outlive the session.
+  Session(std::span<const Tool> tools, Role role) : tools_(tools), role_(role) {}
+
+  [[nodiscard]] Actions on_line(const Line& line, TimePoint now);
+  [[nodiscard]] Actions on_progress(CallKey key, double value, std::string_view message,
+                                    TimePoint now);
+  /// RESULT is what render_tool_result() made of the call's result for the version it started with.
+  [[nodiscard]] Actions on_call_done(CallKey key, RenderedResult result, const CallFacts& facts,
+                                     TimePoint now);
+
+  /// From now on new calls are answered SHUTTING_DOWN.
+  void refuse_calls() { refusing_ = true; }
+  /// Answers every call that still runs with SHUTTING_DOWN and cancels it.
+  [[nodiscard]] Actions abandon_calls(TimePoint now);
+  /// Cancels every call without a reply: nobody reads any more.
+  [[nodiscard]] Actions cancel_calls();
+
+  /// Calls started and not yet done, cancelled ones included.
+  [[nodiscard]] std::size_t calls() const { return calls_.size(); }
+  /// Calls that will still be answered.
+  [[nodiscard]] std::size_t calls_to_answer() const { return by_id_.size(); }
+  /// Whether any valid message has come yet.
+  [[nodiscard]] bool greeted() const { return greeted_; }
+
+ private:
+  struct Progress {
+    std::string token_json;
+    std::optional<double> value;
+    TimePoint sent;
+  };
+  struct Call {
+    const Tool* tool = nullptr;
+    Version version = Version::k2025_11_25;
+    RequestId id;
+    std::optional<std::uint64_t> batch;
+    std::optional<Progress> progress;
+    std::optional<LogLevel> log_level;  ///< modern: asked for by the request itself
+    TimePoint started;
+    record::ToolCalled record;
+    bool answered = false;  ///< cancelled, or answered before its end
+  };
+  struct Batch {
+    std::size_t open = 0;  ///< elements still to be answered
+    std::string replies;   ///< joined by commas
+  };
+  /// What one request is answered with: a whole reply line, or nothing yet.
+  struct Context {
+    Version version = Version::k2025_11_25;
+    std::optional<LogLevel> log_level;
+    std::optional<std::uint64_t> batch;
+    TimePoint now;
+  };
+
+  void on_message(Message message, Context context, Actions& out);
+  void on_batch(const Json& batch, TimePoint now, Actions& out);
+  void on_request(Request request, Context context, Actions& out);
+  void on_notification(const Notification& notification, Actions& out);
+
+  void initialize(const Request& request, const Context& context, Actions& out);
+  /// True where the request's envelope is in order; else it has been refused.
+  [[nodiscard]] bool open_envelope(const Request& request, const Json& envelope, Context& context,
+                                   Actions& out);
+  void dispatch(Request request, const Context& context, Actions& out);
+  void list_tools(const Request& request, const Context& context, Actions& out);
+  void set_level(const Request& request, const Context& context, Actions& out);
+  void call_tool(const Request& request, const Context& context, Actions& out);
+  void start_call(const Request& request, const Tool& tool, const Json& given,
+                  const Context& context, Actions& out);
+  /// The failure that a call to TOOL meets before it could start, if any.
+  [[nodiscard]] std::optional<ToolResult> refusal(const Tool& tool) const;
+
+  void reply(const std::optional<std::uint64_t>& batch, std::string line, Actions& out);
+  void reply_error(const Context& context, std::string_view id_json, int code,
+                   std::string_view message, Actions& out, const OrderedJson& data = {});
+  void close_batch_item(std::uint64_t batch, Actions& out);
+  void log_call(const Call& call, const RenderedResult& result, Actions& out) const;
+
+  std::span<const Tool> tools_;
+  Role role_;
+  bool greeted_ = false;
+  bool refusing_ = false;
+  std::optional<Version> version_;              // of the handshake, once there was one
+  LogLevel log_level_ = LogLevel::kWarning;     // of the handshake's era
+  std::map<CallKey, Call> calls_;
+  std::map<RequestId, CallKey> by_id_;          // calls still to be answered
+  std::map<std::uint64_t, Batch> batches_;
+  CallKey last_key_ = 0;
+  std::uint64_t last_batch_ = 0;
+};
+
+}  // namespace agentbox::mcp

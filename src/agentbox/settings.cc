@@ -1,0 +1,118 @@
+// pure: see settings.h.
+#include "agentbox/settings.h"
+
+#include <array>
+#include <limits>
+
+#include "base/text.h"
+
+namespace agentbox::mcp {
+namespace {
+
+constexpr std::array kRoles{Role::kReader, Role::kAgent, Role::kAdmin, Role::kOperator};
+
+Result<Role> find_role(std::string_view name) {
+  for (const Role role : kRoles) {
+    if (role_name(role) == name) {
+      return role;
+    }
+  }
+  return Error{Code::kInvalid,
+               "AGENTBOX_ROLE must be reader, agent, admin or operator, not " + escape_text(name, 64)};
+}
+
+Result<std::uint64_t> read_decimal(std::string_view name, std::string_view value,
+                                   std::uint64_t most) {
+  auto number = parse_decimal(value);
+  if (!number.ok() || number.value() > most) {
+    return Error{Code::kInvalid, std::string(name) + " must be a decimal number of at most " +
+                                     std::to_string(most) + ", not " + escape_text(value, 64)};
+  }
+  return number;
+}
+
+// The three names of the workspace, strongest last.
+constexpr std::array<std::string_view, 3> kWorkspaceNames{"AGENTBOX_ROOT", "MCP_WORKSPACE",
+                                                          "AGENTBOX_WORKSPACE"};
+
+class SettingsReader {
+ public:
+  Status take(std::string_view name, std::string_view value) {
+    for (std::size_t i = 0; i < kWorkspaceNames.size(); ++i) {
+      if (name == kWorkspaceNames[i]) {
+        workspaces_[i] = value;
+        return {};
+      }
+    }
+    if (!name.starts_with("AGENTBOX_")) {
+      settings_.environment.emplace_back(name, value);
+      return {};
+    }
+    return take_own(name.substr(std::string_view("AGENTBOX_").size()), value);
+  }
+
+  Settings finish() {
+    for (const std::string_view workspace : workspaces_) {
+      if (!workspace.empty()) {
+        settings_.workspace = workspace;
+      }
+    }
+    return std::move(settings_);
+  }
+
+ private:
+  Status take_own(std::string_view name, std::string_view value) {
+    if (name == "HOME") {
+      settings_.home = value;
+    } else if (name == "TMP") {
+      settings_.tmp = value;
+    } else if (name == "OUT") {
+      settings_.out = value;
+    } else if (name == "SESSION") {
+      settings_.session = value;
+    } else if (name == "ROLE") {
+      AB_TRY(role, find_role(value));
+      settings_.role = role;
+    } else if (name == "GENERATION") {
+      AB_TRY(number, read_decimal("AGENTBOX_GENERATION", value,
+                                  std::numeric_limits<std::uint64_t>::max()));
+      settings_.generation = number;
+    } else if (name == "RECORDS_FD") {
+      AB_TRY(number, read_decimal("AGENTBOX_RECORDS_FD", value, 1023));
+      settings_.records_fd = static_cast<int>(number);
+    }
+    return {};
+  }
+
+  Settings settings_;
+  std::array<std::string_view, kWorkspaceNames.size()> workspaces_;
+};
+
+}  // namespace
+
+std::string_view role_name(Role role) {
+  switch (role) {
+    case Role::kReader:
+      return "reader";
+    case Role::kAgent:
+      return "agent";
+    case Role::kAdmin:
+      return "admin";
+    case Role::kOperator:
+      return "operator";
+  }
+  return "";
+}
+
+Result<Settings> read_settings(std::span<const std::string_view> environment) {
+  SettingsReader reader;
+  for (const std::string_view entry : environment) {
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string_view::npos && equals > 0) {
+      AB_CHECK(reader.take(entry.substr(0, equals), entry.substr(equals + 1)));
+    }
+  }
+  return reader.finish();
+}
+
+}  // namespace agentbox::mcp

@@ -1,0 +1,99 @@
+// edge: see tool_table.h.
+#include "agentbox/tool_table.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "agentbox/tools/tools.h"
+
+namespace agentbox::mcp {
+namespace {
+
+// Clients cut descriptions here.
+constexpr std::size_t kMaxDescriptionBytes = 2048;
+constexpr std::size_t kMaxNameBytes = 64;
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxNameBytes &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+         });
+}
+
+Status check_object(std::string_view text, std::string_view what) {
+  if (text.empty()) {
+    return {};
+  }
+  auto value = parse_json(text);
+  if (!value.ok()) {
+    return std::move(value).error().in(what);
+  }
+  if (!value->is_object()) {
+    return Error{Code::kInvalid, std::string(what) + ": not a JSON object"};
+  }
+  return {};
+}
+
+Status check_output_schema(const Tool& tool) {
+  AB_CHECK(check_object(tool.output_schema, "output schema"));
+  if (tool.output_schema.empty()) {
+    return {};
+  }
+  AB_TRY(schema, parse_json(tool.output_schema));
+  const std::string* type = find_string(schema, "type");
+  if (type == nullptr || *type != "object") {
+    return Error{Code::kInvalid, "output schema: its root must have \"type\": \"object\""};
+  }
+  for (const char* const word : {"oneOf", "anyOf", "allOf", "if", "not", "$ref"}) {
+    if (schema.contains(word)) {
+      return Error{Code::kInvalid, "output schema: " + std::string(word) + " at its root"};
+    }
+  }
+  return {};
+}
+
+Status check_tool(const Tool& tool) {
+  if (!is_name(tool.name) || tool.title.empty() || tool.description.empty() ||
+      tool.description.size() >= kMaxDescriptionBytes || tool.handler == nullptr) {
+    return Error{Code::kInvalid, "name, title, description or handler missing or out of bounds"};
+  }
+  std::set<std::string_view> names;
+  for (const Argument& argument : tool.arguments) {
+    if (!is_name(argument.name) || !names.insert(argument.name).second) {
+      return Error{Code::kInvalid, "argument " + std::string(argument.name) + " is misnamed"};
+    }
+  }
+  AB_CHECK(check_object(tool.meta, "metadata"));
+  return check_output_schema(tool);
+}
+
+}  // namespace
+
+std::vector<Tool> all_tools() {
+  std::vector<Tool> tools;
+  tools.push_back(shell_exec_tool());
+  tools.push_back(read_file_tool());
+  tools.push_back(write_file_tool());
+  tools.push_back(list_directory_tool());
+  tools.push_back(list_blobs_tool());
+  tools.push_back(write_random_blob_tool());
+  tools.push_back(read_blob_tool());
+  tools.push_back(system_info_tool());
+  return tools;
+}
+
+Status check_tools(std::span<const Tool> tools) {
+  std::set<std::string_view> names;
+  for (const Tool& tool : tools) {
+    if (!names.insert(tool.name).second) {
+      return Error{Code::kInvalid, "tool " + std::string(tool.name) + " is listed twice"};
+    }
+    if (auto checked = check_tool(tool); !checked.ok()) {
+      return std::move(checked).error().in("tool " + std::string(tool.name));
+    }
+  }
+  return {};
+}
+
+}  // namespace agentbox::mcp
