@@ -1,0 +1,212 @@
+"""A door and a spawner as plain processes: the wall between them is not what these tests are about."""
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from kit import programs
+from kit.processes import alive, descendants, descriptors
+from kit.target import Target, make_key, public_line
+from kit.waiting import wait_until
+
+_generations = itertools.count(1)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Door:
+    """agentbox-sshd with its configuration, keys and audit log below one folder."""
+
+    def __init__(self, folder, extra_config=""):
+        self.folder = folder
+        self.port = free_port()
+        self.monitor = None
+        self.spawner = None
+        for name in ("door", "door/keys", "link", "box", "client"):
+            (folder / name).mkdir(mode=0o755)
+        for name in ("workspace", "home", "tmp", "out"):
+            (folder / "box" / name).mkdir(mode=0o755)
+        make_key(folder / "door" / "host_key")
+        self.key = make_key(folder / "client" / "key")
+        self.audit_log = folder / "door" / "audit.log"
+        self.log = folder / "door" / "log"
+        self.box_log = folder / "box" / "log"
+        self.write_keys(public_line(self.key))
+        self.config = folder / "door" / "config.yaml"
+        self.config.write_text(
+            f"""listen: {{address: "127.0.0.1", port: {self.port}}}
+host_key: {folder}/door/host_key
+keys_dir: {folder}/door/keys
+link: {{socket: {folder}/link/door.sock, box_uid: {programs.uid_of("agentbox")}}}
+audit: {{sink: {self.audit_log}}}
+{extra_config}""",
+            encoding="utf-8",
+        )
+        host = public_line(folder / "door" / "host_key")
+        known = folder / "client" / "known_hosts"
+        known.write_text(f"[127.0.0.1]:{self.port} {host}\n", encoding="utf-8")
+        self.target = Target("127.0.0.1", self.port, "agent", self.key, known)
+        programs.give_to("agentbox-door", folder / "door", folder / "link")
+        programs.give_to("agentbox", folder / "box")
+
+    # Starting and stopping
+
+    def start(self):
+        self.start_monitor()
+        self.start_spawner()
+        self.await_session()
+        return self
+
+    def start_monitor(self):
+        program = programs.reachable_copy(programs.SSHD, programs.WORLD / "bin")
+        self.monitor = programs.start(
+            [program, "--config", self.config], self.log, **programs.account("agentbox-door")
+        )
+        wait_until("the door listens", self.listens)
+
+    def start_spawner(self):
+        program = programs.reachable_copy(programs.BOX, programs.WORLD / "bin")
+        box = self.folder / "box"
+        command = [program, "spawner", "--no-isolation", "--link", self.folder / "link" / "door.sock"]
+        for name in ("workspace", "home", "tmp", "out"):
+            command += [f"--{name}", box / name]
+        self.spawner = programs.start(command, self.box_log, cwd=box, **programs.account("agentbox"))
+
+    def stop(self):
+        """In order where possible; nothing of it is left in any case."""
+        for process in (self.monitor, self.spawner):
+            if process and process.poll() is None:
+                process.terminate()
+        for process in (self.monitor, self.spawner):
+            if process:
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    programs.kill_quietly(process)
+
+    def listens(self):
+        assert self.monitor.poll() is None, f"the door ended: {self.log.read_text()}"
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 2) as connection:
+                connection.settimeout(2)
+                return connection.recv(4) == b"SSH-"
+        except OSError:
+            return False
+
+    def session_works(self):
+        try:
+            with self.target.session() as session:
+                session.ping(5)
+            return True
+        except AssertionError:
+            return False
+
+    def await_session(self, seconds=15.0):
+        """The door counts as up when a session answers: it listens before the box side has dialled."""
+        wait_until("a session works", self.session_works, seconds)
+
+    # What it is made of
+
+    def listener(self):
+        """The listener's process id: the monitor's child that is not at the end of a connection."""
+        return wait_until("the listener is there", self._listener)
+
+    def _listener(self):
+        for process in descendants(self.monitor.pid):
+            if process.parent == self.monitor.pid and process.program == "agentbox-sshd":
+                held = descriptors(process.pid).values()
+                if self._listening_inode() in held:
+                    return process.pid
+        return None
+
+    def _listening_inode(self):
+        for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+            for line in Path(table).read_text(encoding="utf-8").splitlines()[1:]:
+                words = line.split()
+                if words[3] == "0A" and int(words[1].rsplit(":", 1)[1], 16) == self.port:
+                    return f"socket:[{words[9]}]"
+        return None
+
+    def connections(self):
+        """The process ids of the network children."""
+        listener = self._listener()
+        below = [process.pid for process in descendants(self.monitor.pid)]
+        return [pid for pid in below if pid != listener]
+
+    def sessions(self):
+        """The process ids of the agent-box of each channel."""
+        return [
+            process.pid
+            for process in descendants(self.spawner.pid)
+            if process.parent == self.spawner.pid and process.program == "agent-box"
+        ]
+
+    def box_processes(self):
+        return descendants(self.spawner.pid)
+
+    def footprint(self):
+        """What must be the same before and after any number of sessions."""
+        return {
+            "door processes": len(descendants(self.monitor.pid)),
+            "box processes": len(descendants(self.spawner.pid)),
+            "monitor descriptors": len(descriptors(self.monitor.pid)),
+            "spawner descriptors": len(descriptors(self.spawner.pid)),
+            "listener descriptors": len(descriptors(self.listener())),
+            "files in tmp": len(os.listdir(self.folder / "box" / "tmp")),
+        }
+
+    def await_footprint(self, wanted, seconds=20.0):
+        def same():
+            seen.clear()
+            seen.update(self.footprint())
+            return seen == wanted
+
+        seen = {}
+        try:
+            wait_until("the door is back to what it was", same, seconds)
+        except AssertionError as error:
+            changed = {name: (wanted[name], seen[name]) for name in wanted if wanted[name] != seen.get(name)}
+            names = [str(process) for process in descendants(self.monitor.pid) + self.box_processes()]
+            raise AssertionError(f"{error}; was, is: {changed}; processes: {names}") from None
+
+    def ended(self):
+        """True once neither side has a live process."""
+        self.monitor.poll()
+        self.spawner.poll()
+        return not alive(self.monitor.pid) and not alive(self.spawner.pid)
+
+    # Keys and audit
+
+    def write_keys(self, *lines):
+        """Swaps the keys in the way a projected volume does: a new folder, then the ..data link."""
+        keys = self.folder / "door" / "keys"
+        fresh = keys / f"..generation_{next(_generations)}"
+        fresh.mkdir(mode=0o755)
+        (fresh / "authorized_keys").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        link = keys / "..data_new"
+        link.symlink_to(fresh.name)
+        link.rename(keys / "..data")
+        name = keys / "authorized_keys"
+        if not name.is_symlink():
+            name.symlink_to("..data/authorized_keys")
+
+    def audit(self, event=None):
+        """The audit lines so far, each parsed; those of one event where it is named."""
+        text = self.audit_log.read_text(encoding="utf-8") if self.audit_log.exists() else ""
+        lines = [json.loads(line) for line in text.splitlines()]
+        return [line for line in lines if event is None or line["event"] == event]
+
+    def await_audit(self, event, matches=lambda line: True, seconds=10.0):
+        return wait_until(
+            f"an audit line {event}", lambda: [line for line in self.audit(event) if matches(line)], seconds
+        )
+
+    def kill(self, pid, number=signal.SIGKILL):
+        os.kill(pid, number)

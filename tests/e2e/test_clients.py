@@ -1,0 +1,76 @@
+"""Clients that people use, connected with what agentbox-provision prints and nothing else."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from kit import programs
+from kit.box import ok
+from kit.target import run
+
+CLIENTS = Path(os.environ["AGENTBOX_TEST_CLIENTS"])
+HERE = Path(__file__).parent / "clients"
+WANTED = {"shell_exec", "read_file", "write_file", "list_directory", "list_blobs", "system_info"}
+
+
+def assert_worked(result, protocol):
+    assert result.returncode == 0, result.stderr.decode()
+    said = json.loads(result.stdout)
+    assert WANTED <= set(said["tools"])
+    assert said["stdout"] == "from the sdk\n"
+    if protocol:
+        assert said["protocol"] == protocol
+
+
+@pytest.mark.parametrize("mode, protocol", [("auto", None), ("2026-07-28", "2026-07-28"), ("legacy", "2025-11-25")])
+def test_the_mcp_sdk_lists_and_calls(box, mode, protocol):
+    command = box.status()["ssh"]["command"]
+    python = CLIENTS / "python" / "bin" / "python"
+    assert_worked(run([python, HERE / "sdk_current.py", mode, *command], seconds=70), protocol)
+
+
+def test_the_mcp_sdk_of_the_first_version_lists_and_calls(box):
+    command = box.status()["ssh"]["command"]
+    python = CLIENTS / "python-older" / "bin" / "python"
+    assert_worked(run([python, HERE / "sdk_older.py", *command], seconds=70), "2025-11-25")
+
+
+@pytest.fixture
+def claude(tmp_path):
+    """The environment with `claude` on its PATH: an account or a network is not needed for this."""
+    (binary,) = sorted((CLIENTS / "node/node_modules/@anthropic-ai").glob("claude-code-linux-*/claude"))[:1]
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "claude").symlink_to(binary)
+    return {
+        **os.environ,
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
+        "DISABLE_AUTOUPDATER": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
+
+
+def test_claude_code_connects_with_the_printed_line(box, claude, tmp_path):
+    line = ok(programs.provision("handoff", box.name, "--format", "claude")).stdout.decode()
+    added = subprocess.run(["bash", "-c", line], env=claude, cwd=tmp_path, capture_output=True, timeout=120, check=False)
+    assert added.returncode == 0, added
+    listed = subprocess.run(["claude", "mcp", "list"], env=claude, cwd=tmp_path, capture_output=True, timeout=120, check=False)
+    said = listed.stdout.decode()
+    assert any(each.startswith(f"{box.name}:") and "Connected" in each for each in said.splitlines()), listed
+
+
+@pytest.mark.parametrize("record", sorted(HERE.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_what_real_clients_were_seen_to_send_is_answered(box, record):
+    """Each recorded line with an id gets one answer; a discovery may be an error that names what is spoken."""
+    lines = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+    asked = [message["id"] for message in lines if "id" in message and message["method"] != "subscriptions/listen"]
+    result = run(box.status()["ssh"]["command"], record.read_bytes())
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    answered = [message["id"] for message in answers if message.get("id") in asked]
+    assert sorted(map(str, answered)) == sorted(map(str, asked)), result
+    for message in answers:
+        if message.get("id") in asked and message["id"] not in ("server-discover-probe-1", 1):
+            assert "result" in message, message
+    assert result.returncode == 0
