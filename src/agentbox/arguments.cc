@@ -20,12 +20,12 @@ struct Alias {
   double scale = 1;  // numbers: the value in our unit is this times theirs
 };
 constexpr std::array kAliases{
-    Alias{"file_path", "path"},       Alias{"filepath", "path"},
-    Alias{"directory", "path"},       Alias{"cmd", "command"},
-    Alias{"workdir", "cwd"},          Alias{"exec_dir", "cwd"},
+    Alias{"file_path", "path"},        Alias{"filepath", "path"},
+    Alias{"directory", "path"},        Alias{"cmd", "command"},
+    Alias{"workdir", "cwd"},           Alias{"exec_dir", "cwd"},
     Alias{"working_directory", "cwd"}, Alias{"old_text", "old_string"},
-    Alias{"oldText", "old_string"},   Alias{"new_text", "new_string"},
-    Alias{"newText", "new_string"},   Alias{"timeout_ms", "timeout_seconds", 0.001},
+    Alias{"oldText", "old_string"},    Alias{"new_text", "new_string"},
+    Alias{"newText", "new_string"},    Alias{"timeout_ms", "timeout_seconds", 0.001},
 };
 
 // Long names in an error help nobody.
@@ -35,7 +35,9 @@ constexpr JsonLimits kNestedLimits{.depth = 4, .values = 50'000, .keys = 10'000}
 
 using Text = std::string;
 
-Text quoted(std::string_view name) { return "\"" + escape_text(name, kMaxShownNameBytes) + "\""; }
+Text in_quotes(std::string_view name) {
+  return "\"" + escape_text(name, kMaxShownNameBytes) + "\"";
+}
 
 const Argument* find_argument(std::span<const Argument> arguments, std::string_view name) {
   const auto at = std::find_if(arguments.begin(), arguments.end(),
@@ -64,7 +66,7 @@ Text describe_range(const Argument& argument) {
 Text describe_choices(const Argument& argument) {
   Text text = "one of";
   for (const std::string_view choice : argument.choices) {
-    text += (choice == argument.choices.front() ? " " : ", ") + quoted(choice);
+    text += (choice == argument.choices.front() ? " " : ", ") + in_quotes(choice);
   }
   return text;
 }
@@ -98,7 +100,7 @@ Text describe(const Argument& argument) {
 
 Error expected(const Argument& argument, std::string_view got) {
   return Error{Code::kInvalid,
-               quoted(argument.name) + " must be " + describe(argument) + ", not " + Text(got)};
+               in_quotes(argument.name) + " must be " + describe(argument) + ", not " + Text(got)};
 }
 
 std::string_view kind_of(const Json& value) {
@@ -245,7 +247,7 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
 }
 
 Error unknown_argument(std::span<const Argument> arguments, std::string_view name) {
-  Text what = "unknown argument " + quoted(name);
+  Text what = "unknown argument " + in_quotes(name);
   if (arguments.empty()) {
     return Error{Code::kInvalid, what + ". This tool takes no arguments"};
   }
@@ -256,7 +258,7 @@ Error unknown_argument(std::span<const Argument> arguments, std::string_view nam
       });
   const std::size_t longer = std::max(shown.size(), closest->name.size());
   if (edit_distance(shown, closest->name) * 2 <= longer) {
-    what += "; did you mean " + quoted(closest->name) + "?";
+    what += "; did you mean " + in_quotes(closest->name) + "?";
   } else {
     what += ".";
   }
@@ -269,25 +271,26 @@ Error unknown_argument(std::span<const Argument> arguments, std::string_view nam
 
 Status check_string(const Argument& argument, const Text& value) {
   if (argument.min_length && value.size() < *argument.min_length) {
-    return Error{Code::kInvalid, quoted(argument.name) +
+    return Error{Code::kInvalid, in_quotes(argument.name) +
                                      (*argument.min_length == 1
                                           ? Text(" must not be empty")
                                           : " must have at least " +
                                                 std::to_string(*argument.min_length) + " bytes")};
   }
   if (argument.max_length && value.size() > *argument.max_length) {
-    return Error{Code::kInvalid, quoted(argument.name) + " has " + std::to_string(value.size()) +
+    return Error{Code::kInvalid, in_quotes(argument.name) + " has " + std::to_string(value.size()) +
                                      " bytes; at most " + std::to_string(*argument.max_length) +
                                      " are allowed"};
   }
-  const bool chosen = argument.choices.empty() || std::find(argument.choices.begin(),
-                                                            argument.choices.end(),
-                                                            value) != argument.choices.end();
-  const bool shaped = argument.shape == Shape::kAny ||
-                      (argument.shape == Shape::kOctalMode ? is_octal_mode(value)
-                                                           : is_sha256(value));
+  const bool chosen =
+      argument.choices.empty() ||
+      std::find(argument.choices.begin(), argument.choices.end(), value) != argument.choices.end();
+  const bool shaped =
+      argument.shape == Shape::kAny ||
+      (argument.shape == Shape::kOctalMode ? is_octal_mode(value) : is_sha256(value));
   if (!chosen || !shaped) {
-    return expected(argument, value.size() <= kMaxShownNameBytes ? quoted(value) : "another text");
+    return expected(argument,
+                    value.size() <= kMaxShownNameBytes ? in_quotes(value) : "another text");
   }
   return {};
 }
@@ -394,9 +397,10 @@ class ArgumentReader {
     double scale = 1;
     const Argument* argument = find_argument(arguments_, name);
     if (argument == nullptr) {
-      const auto* const alias = std::find_if(kAliases.begin(), kAliases.end(), [&](const Alias& one) {
-        return one.other == name && find_argument(arguments_, one.name) != nullptr;
-      });
+      const auto* const alias =
+          std::find_if(kAliases.begin(), kAliases.end(), [&](const Alias& one) {
+            return one.other == name && find_argument(arguments_, one.name) != nullptr;
+          });
       if (alias == kAliases.end()) {
         return unknown_argument(arguments_, name);
       }
@@ -408,8 +412,8 @@ class ArgumentReader {
     }
     auto& entry = values_.entries_[static_cast<std::size_t>(argument - arguments_.data())];
     if (entry.given) {
-      return Error{Code::kInvalid, quoted(argument->name) + " is given twice, once as " +
-                                       quoted(name) + "; keep " + quoted(argument->name)};
+      return Error{Code::kInvalid, in_quotes(argument->name) + " is given twice, once as " +
+                                       in_quotes(name) + "; keep " + in_quotes(argument->name)};
     }
     AB_TRY(read_value, convert(*argument, value, scale));
     entry.value = std::move(read_value);
@@ -420,7 +424,7 @@ class ArgumentReader {
   Result<Arguments> finish() {
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
       if (arguments_[i].required && !values_.entries_[i].given) {
-        return Error{Code::kInvalid, quoted(arguments_[i].name) + " is missing: " +
+        return Error{Code::kInvalid, in_quotes(arguments_[i].name) + " is missing: " +
                                          describe(arguments_[i]) + " is required"};
       }
     }
@@ -504,9 +508,9 @@ class ArgumentReader {
       return expected(argument, kind_of(value));
     }
     if (argument.max_items && list.size() > *argument.max_items) {
-      return Error{Code::kInvalid, quoted(argument.name) + " has " + std::to_string(list.size()) +
-                                       " items; at most " + std::to_string(*argument.max_items) +
-                                       " are allowed"};
+      return Error{Code::kInvalid, in_quotes(argument.name) + " has " +
+                                       std::to_string(list.size()) + " items; at most " +
+                                       std::to_string(*argument.max_items) + " are allowed"};
     }
     std::vector<std::string> items;
     items.reserve(list.size());

@@ -1,4 +1,5 @@
-// pure: one table of descriptors per tool gives both the published JSON Schema and the typed reader.
+// pure: one table of descriptors per tool gives both the published JSON Schema and the typed
+// reader.
 #pragma once
 
 #include <cstddef>
@@ -46,9 +47,9 @@ struct Argument {
   // keeps to the schema can still be refused for multi-byte text, and the error says so.
   std::optional<std::size_t> min_length = {};
   std::optional<std::size_t> max_length = {};
-  std::optional<std::size_t> max_items = {};       // lists
-  std::vector<std::string_view> choices = {};      // strings: published as `enum`
-  Shape shape = Shape::kAny;                       // strings
+  std::optional<std::size_t> max_items = {};   // lists
+  std::vector<std::string_view> choices = {};  // strings: published as `enum`
+  Shape shape = Shape::kAny;                   // strings
 };
 
 // The values of one call after checking: every getter names a declared argument of that type, or

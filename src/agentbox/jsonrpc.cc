@@ -109,8 +109,7 @@ Message read_message(Json value) {
     return bad(id_json, rpc::kInvalidRequest, "Invalid Request: \"jsonrpc\" must be \"2.0\"");
   }
   const Json* method_value = find_member(value, "method");
-  if (method_value == nullptr &&
-      (value.contains("result") || value.contains("error"))) {
+  if (method_value == nullptr && (value.contains("result") || value.contains("error"))) {
     return Ignored{};
   }
   if (id_value != nullptr && !id) {

@@ -13,8 +13,8 @@ namespace agentbox::mcp {
 
 /// One line of input without its end ("\n" or "\r\n").
 struct Line {
-  std::string_view text;   ///< valid until the splitter is touched again
-  bool too_long = false;   ///< the text is gone; reported once, when the cap is passed
+  std::string_view text;  ///< valid until the splitter is touched again
+  bool too_long = false;  ///< the text is gone; reported once, when the cap is passed
 };
 
 /// Cuts a byte stream into lines in linear time, whatever the sizes of the pieces.
@@ -36,10 +36,10 @@ class LineSplitter {
   [[nodiscard]] std::optional<Line> complete(std::string_view tail);
 
   std::size_t max_bytes_;
-  std::string_view piece_;    // not yet looked at
-  std::string pending_;       // an unfinished line
-  bool hand_out_ = false;     // pending_ was handed out and is dropped at the next touch
-  bool discarding_ = false;   // inside a line that was reported as too long
+  std::string_view piece_;   // not yet looked at
+  std::string pending_;      // an unfinished line
+  bool hand_out_ = false;    // pending_ was handed out and is dropped at the next touch
+  bool discarding_ = false;  // inside a line that was reported as too long
 };
 
 namespace rpc {

@@ -164,7 +164,7 @@ std::size_t count_live_descendants(pid_t pid, PidList& scratch) {
   list_descendants(pid, scratch);
   std::size_t live = 0;
   for (const pid_t each : scratch.view()) {
-    live += is_zombie(each) ? 0 : 1;
+    live += is_zombie(each) ? 0U : 1U;
   }
   return live;
 }
@@ -185,6 +185,14 @@ void freeze_and_kill_descendants(pid_t pid, PidList& scratch) {
     known = scratch.count;
   }
   signal_all(scratch, SIGKILL);
+}
+
+void set_oom_score(pid_t pid, std::string_view score) {
+  const int fd = ProcPath().add("/proc/").add(pid).add("/oom_score_adj").open(O_WRONLY);
+  if (fd >= 0) {
+    (void)!::write(fd, score.data(), score.size());
+    ::close(fd);
+  }
 }
 
 bool reap_child(pid_t pid, std::chrono::steady_clock::time_point deadline, int* status) {

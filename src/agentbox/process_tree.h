@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 namespace agentbox::mcp {
 
@@ -44,6 +45,9 @@ void signal_descendants(pid_t pid, int signal, PidList& scratch);
 // Stops every descendant of PID, looks again until no unknown one appears (a few rounds at most),
 // then kills them all. The caller reaps, and calls again while it still has children.
 void freeze_and_kill_descendants(pid_t pid, PidList& scratch);
+
+// Writes SCORE (-1000 to 1000 in decimal) to the process's out-of-memory score, if the kernel lets us.
+void set_oom_score(pid_t pid, std::string_view score);
 
 // Waits for the child PID and reaps it: true, with its wait status in STATUS where that is not
 // null, once it is gone (or was no child of ours); false where DEADLINE passes first.

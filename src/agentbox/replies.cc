@@ -137,9 +137,7 @@ OrderedJson success_result(const ToolResult& tool_result, Version version) {
 
 }  // namespace
 
-bool may_call(Role role, const Tool& tool) {
-  return role != Role::kReader || tool.hints.read_only;
-}
+bool may_call(Role role, const Tool& tool) { return role != Role::kReader || tool.hints.read_only; }
 
 std::string initialize_result(Version version) {
   return dump_json(OrderedJson{{"protocolVersion", features(version).name},
@@ -200,9 +198,8 @@ RenderedResult render_tool_result(std::string_view tool_name, const ToolResult& 
             .failed = true,
             .code = result.error->code};
   }
-  RenderedResult rendered{.json = dump_json(success_result(result, version)),
-                          .failed = false,
-                          .code = {}};
+  RenderedResult rendered{
+      .json = dump_json(success_result(result, version)), .failed = false, .code = {}};
   if (rendered.json.size() <= kMaxResultBytes) {
     return rendered;
   }

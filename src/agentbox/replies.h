@@ -29,8 +29,8 @@ struct RenderedResult {
 };
 
 /// Encodes RESULT. One that passes kMaxResultBytes becomes a TOO_LARGE failure.
-[[nodiscard]] RenderedResult render_tool_result(std::string_view tool_name, const ToolResult& result,
-                                                Version version);
+[[nodiscard]] RenderedResult render_tool_result(std::string_view tool_name,
+                                                const ToolResult& result, Version version);
 
 /// `TOOL: CODE: message. Hint.`
 [[nodiscard]] std::string error_text(std::string_view tool_name, const ToolError& error);

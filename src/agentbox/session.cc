@@ -50,10 +50,8 @@ record::ToolCalled describe_call(const Tool& tool, const Json& given) {
 
 Actions Session::on_line(const Line& line, TimePoint now) {
   Actions out;
-  const Context context{.version = version_.value_or(Version::k2025_11_25),
-                        .log_level = {},
-                        .batch = {},
-                        .now = now};
+  const Context context{
+      .version = version_.value_or(Version::k2025_11_25), .log_level = {}, .batch = {}, .now = now};
   if (line.too_long) {
     reply_error(context, "null", rpc::kInvalidRequest,
                 "Invalid Request: the line is longer than " + std::to_string(kMaxLineInBytes) +
@@ -83,10 +81,9 @@ void Session::on_batch(const Json& batch, TimePoint now, Actions& out) {
     return;
   }
   if (batch.empty() || batch.size() > kMaxBatchItems) {
-    reply_error(single, "null", rpc::kInvalidRequest,
-                "Invalid Request: a batch holds 1 to " + std::to_string(kMaxBatchItems) +
-                    " messages",
-                out);
+    reply_error(
+        single, "null", rpc::kInvalidRequest,
+        "Invalid Request: a batch holds 1 to " + std::to_string(kMaxBatchItems) + " messages", out);
     return;
   }
   const std::uint64_t key = ++last_batch_;
@@ -166,10 +163,10 @@ bool Session::open_envelope(const Request& request, const Json& envelope, Contex
                             Actions& out) {
   const std::string* name = find_string(envelope, meta::kProtocolVersion);
   if (name == nullptr) {
-    reply_error(context, request.id.json, rpc::kInvalidParams,
-                "Invalid params: _meta \"" + std::string(meta::kProtocolVersion) +
-                    "\" must be a string",
-                out);
+    reply_error(
+        context, request.id.json, rpc::kInvalidParams,
+        "Invalid params: _meta \"" + std::string(meta::kProtocolVersion) + "\" must be a string",
+        out);
     return false;
   }
   const auto version = find_modern(*name);
@@ -405,12 +402,11 @@ void Session::log_call(const Call& call, const RenderedResult& result, Actions& 
   if (result.failed) {
     data["code"] = result.code;
   }
-  out.emplace_back(
-      SendLine{.line = notification_line("notifications/message",
-                                         {{"level", log_level_name(LogLevel::kInfo)},
-                                          {"logger", "agent-box"},
-                                          {"data", std::move(data)}}),
-               .droppable = true});
+  out.emplace_back(SendLine{.line = notification_line("notifications/message",
+                                                      {{"level", log_level_name(LogLevel::kInfo)},
+                                                       {"logger", "agent-box"},
+                                                       {"data", std::move(data)}}),
+                            .droppable = true});
 }
 
 void Session::on_notification(const Notification& notification, Actions& out) {

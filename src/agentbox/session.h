@@ -133,10 +133,10 @@ class Session {
   Role role_;
   bool greeted_ = false;
   bool refusing_ = false;
-  std::optional<Version> version_;              // of the handshake, once there was one
-  LogLevel log_level_ = LogLevel::kWarning;     // of the handshake's era
+  std::optional<Version> version_;           // of the handshake, once there was one
+  LogLevel log_level_ = LogLevel::kWarning;  // of the handshake's era
   std::map<CallKey, Call> calls_;
-  std::map<RequestId, CallKey> by_id_;          // calls still to be answered
+  std::map<RequestId, CallKey> by_id_;  // calls still to be answered
   std::map<std::uint64_t, Batch> batches_;
   CallKey last_key_ = 0;
   std::uint64_t last_batch_ = 0;

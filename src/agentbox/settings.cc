@@ -17,8 +17,8 @@ Result<Role> find_role(std::string_view name) {
       return role;
     }
   }
-  return Error{Code::kInvalid,
-               "AGENTBOX_ROLE must be reader, agent, admin or operator, not " + escape_text(name, 64)};
+  return Error{Code::kInvalid, "AGENTBOX_ROLE must be reader, agent, admin or operator, not " +
+                                   escape_text(name, 64)};
 }
 
 Result<std::uint64_t> read_decimal(std::string_view name, std::string_view value,
@@ -74,8 +74,8 @@ class SettingsReader {
       AB_TRY(role, find_role(value));
       settings_.role = role;
     } else if (name == "GENERATION") {
-      AB_TRY(number, read_decimal("AGENTBOX_GENERATION", value,
-                                  std::numeric_limits<std::uint64_t>::max()));
+      AB_TRY(number,
+             read_decimal("AGENTBOX_GENERATION", value, std::numeric_limits<std::uint64_t>::max()));
       settings_.generation = number;
     } else if (name == "RECORDS_FD") {
       AB_TRY(number, read_decimal("AGENTBOX_RECORDS_FD", value, 1023));

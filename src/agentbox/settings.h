@@ -24,7 +24,7 @@ struct Settings {
   std::string out;   // empty: no folder for spilled output
   std::string session;
   Role role = Role::kAgent;
-  std::uint64_t generation = 0;       // of the key file, as the door saw it at the session's start
+  std::uint64_t generation = 0;        // of the key file, as the door saw it at the session's start
   std::optional<int> records_fd = {};  // absent: a plain local run without audit
   // Every other variable the process was started with, in order. Nothing named AGENTBOX_* or
   // MCP_WORKSPACE is in here, so these may go on to commands.

@@ -19,10 +19,10 @@ class CallContext;  // call.h
 // the session from these fields; `code`, `path` and `details` also go to
 // `_meta["agentbox/error"]`.
 struct ToolError {
-  std::string code;     // stable, upper case: ENOENT, ESCAPE, INVALID_ARGUMENT, ...
-  std::string message;  // the cause, without a full stop
-  std::string hint = {};  // the next step, without a full stop; may be empty
-  std::string path = {};  // the path concerned as the caller would write it; may be empty
+  std::string code;          // stable, upper case: ENOENT, ESCAPE, INVALID_ARGUMENT, ...
+  std::string message;       // the cause, without a full stop
+  std::string hint = {};     // the next step, without a full stop; may be empty
+  std::string path = {};     // the path concerned as the caller would write it; may be empty
   OrderedJson details = {};  // null, or an object
   // When set, replaces the composed text word for word (texts that older clients match on).
   std::string verbatim = {};
@@ -40,8 +40,8 @@ struct ToolResult {
 [[nodiscard]] inline ToolResult tool_failure(std::string code, std::string message,
                                              std::string hint = {}) {
   ToolResult result;
-  result.error = ToolError{
-      .code = std::move(code), .message = std::move(message), .hint = std::move(hint)};
+  result.error =
+      ToolError{.code = std::move(code), .message = std::move(message), .hint = std::move(hint)};
   return result;
 }
 
