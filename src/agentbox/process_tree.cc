@@ -18,9 +18,9 @@
 namespace agentbox::mcp {
 namespace {
 
-// Rounds of stopping before the killing starts: each round can only find children of processes
-// that were running during the one before, so more would bring nothing.
-constexpr int kFreezeRounds = 4;
+// Rounds of stopping before the killing starts. Two are enough for a quiet tree; one that forks
+// faster than it is listed is thinned out by killing what was found so far.
+constexpr int kFreezeRounds = 8;
 // How often a wait without pidfd looks again.
 constexpr int kReapPollMs = 5;
 
@@ -66,8 +66,15 @@ ssize_t read_some(int fd, char* to, std::size_t size) {
   return got;
 }
 
-// Appends the decimal numbers of the open file, which are separated by spaces.
-void append_numbers(int fd, PidList& list) {
+void found(pid_t pid, int signal, PidList& list) {
+  if (list.push(pid) && signal != 0) {
+    ::kill(pid, signal);
+  }
+}
+
+// Appends the decimal numbers of the open file, which are separated by spaces, and signals each
+// process at once: a moment later it may have forked and gone.
+void append_numbers(int fd, int signal, PidList& list) {
   char chunk[1024];
   pid_t number = 0;
   bool within = false;
@@ -77,14 +84,14 @@ void append_numbers(int fd, PidList& list) {
         number = number * 10 + (byte - '0');
         within = true;
       } else if (within) {
-        (void)list.push(number);
+        found(number, signal, list);
         number = 0;
         within = false;
       }
     }
   }
   if (within) {
-    (void)list.push(number);
+    found(number, signal, list);
   }
 }
 
@@ -125,7 +132,9 @@ void signal_all(const PidList& list, int signal) {
 
 }  // namespace
 
-void append_children(pid_t pid, PidList& list) {
+namespace {
+
+void find_children(pid_t pid, int signal, PidList& list) {
   const int tasks = ProcPath().add("/proc/").add(pid).add("/task").open(O_RDONLY | O_DIRECTORY);
   if (tasks < 0) {
     return;
@@ -144,7 +153,7 @@ void append_children(pid_t pid, PidList& list) {
       }
       const int fd = ProcPath().add("/proc/").add(pid).add("/task/").add(thread).add("/children").open(O_RDONLY);
       if (fd >= 0) {
-        append_numbers(fd, list);
+        append_numbers(fd, signal, list);
         ::close(fd);
       }
     }
@@ -152,16 +161,30 @@ void append_children(pid_t pid, PidList& list) {
   ::close(tasks);
 }
 
-void list_descendants(pid_t pid, PidList& list) {
+void find_descendants(pid_t pid, int signal, PidList& list) {
   list.count = 0;
-  append_children(pid, list);
+  find_children(pid, signal, list);
   for (std::size_t at = 0; at < list.count; ++at) {
-    append_children(list.pids[at], list);
+    find_children(list.pids[at], signal, list);
   }
 }
 
+bool is_subset(const PidList& sorted, const PidList& of) {
+  return std::includes(of.view().begin(), of.view().end(), sorted.view().begin(), sorted.view().end());
+}
+
+void sort(PidList& list) {
+  std::sort(list.pids.begin(), list.pids.begin() + static_cast<std::ptrdiff_t>(list.count));
+}
+
+}  // namespace
+
+void append_children(pid_t pid, PidList& list) {
+  find_children(pid, 0, list);
+}
+
 std::size_t count_live_descendants(pid_t pid, PidList& scratch) {
-  list_descendants(pid, scratch);
+  find_descendants(pid, 0, scratch);
   std::size_t live = 0;
   for (const pid_t each : scratch.view()) {
     live += is_zombie(each) ? 0U : 1U;
@@ -170,21 +193,22 @@ std::size_t count_live_descendants(pid_t pid, PidList& scratch) {
 }
 
 void signal_descendants(pid_t pid, int signal, PidList& scratch) {
-  list_descendants(pid, scratch);
+  find_descendants(pid, 0, scratch);
   signal_all(scratch, signal);
 }
 
-void freeze_and_kill_descendants(pid_t pid, PidList& scratch) {
-  std::size_t known = 0;
-  for (int round = 0; round < kFreezeRounds; ++round) {
-    list_descendants(pid, scratch);
-    signal_all(scratch, SIGSTOP);
-    if (round > 0 && scratch.count <= known) {
+void freeze_and_kill_descendants(pid_t pid, SweepRoom& room) {
+  find_descendants(pid, SIGSTOP, room.now);
+  sort(room.now);
+  for (int round = 1; round < kFreezeRounds; ++round) {
+    room.before = room.now;
+    find_descendants(pid, SIGSTOP, room.now);
+    sort(room.now);
+    if (is_subset(room.now, room.before)) {
       break;
     }
-    known = scratch.count;
   }
-  signal_all(scratch, SIGKILL);
+  signal_all(room.now, SIGKILL);
 }
 
 void set_oom_score(pid_t pid, std::string_view score) {
@@ -221,7 +245,7 @@ bool reap_child(pid_t pid, std::chrono::steady_clock::time_point deadline, int* 
 
 bool kill_other_children(std::span<const pid_t> keep, std::chrono::steady_clock::time_point deadline) {
   PidList children;
-  PidList scratch;
+  SweepRoom room;
   for (;;) {
     children.count = 0;
     append_children(::getpid(), children);
@@ -232,7 +256,7 @@ bool kill_other_children(std::span<const pid_t> keep, std::chrono::steady_clock:
       }
       any = true;
       ::kill(child, SIGSTOP);
-      freeze_and_kill_descendants(child, scratch);
+      freeze_and_kill_descendants(child, room);
       ::kill(child, SIGKILL);
       if (!reap_child(child, deadline)) {
         return false;

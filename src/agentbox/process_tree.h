@@ -33,18 +33,21 @@ struct PidList {
 // Appends the children of every thread of PID, zombies included.
 void append_children(pid_t pid, PidList& list);
 
-// Replaces LIST by the descendants of PID, parents before their children; PID itself is left out.
-void list_descendants(pid_t pid, PidList& list);
-
 // Descendants of PID that are not zombies.
 [[nodiscard]] std::size_t count_live_descendants(pid_t pid, PidList& scratch);
 
 // Sends SIGNAL to every descendant of PID; those that may not be signalled are passed over.
 void signal_descendants(pid_t pid, int signal, PidList& scratch);
 
+// What a freezing sweep remembers; 32 KiB, so that its owner decides where it lies.
+struct SweepRoom {
+  PidList now;
+  PidList before;
+};
+
 // Stops every descendant of PID, looks again until no unknown one appears (a few rounds at most),
 // then kills them all. The caller reaps, and calls again while it still has children.
-void freeze_and_kill_descendants(pid_t pid, PidList& scratch);
+void freeze_and_kill_descendants(pid_t pid, SweepRoom& room);
 
 // Writes SCORE (-1000 to 1000 in decimal) to the process's out-of-memory score, if the kernel lets us.
 void set_oom_score(pid_t pid, std::string_view score);

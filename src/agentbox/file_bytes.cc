@@ -1,0 +1,93 @@
+// edge: see file_bytes.h.
+#include "agentbox/file_bytes.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/text.h"
+
+namespace agentbox::mcp {
+namespace {
+
+// Large enough that the calls cost nothing beside the copying.
+constexpr std::size_t kCopyBytes = 256 * 1024;
+
+}  // namespace
+
+int write_all_at(int fd, std::string_view data, off_t at) {
+  while (!data.empty()) {
+    const ssize_t put = ::pwrite(fd, data.data(), data.size(), at);
+    if (put < 0 && errno == EINTR) {
+      continue;
+    }
+    if (put < 0) {
+      return errno;
+    }
+    data.remove_prefix(static_cast<std::size_t>(put));
+    at += put;
+  }
+  return 0;
+}
+
+int copy_all(int from, int to) {
+  std::string buffer(kCopyBytes, '\0');
+  for (off_t at = 0;;) {
+    const ssize_t got = ::pread(from, buffer.data(), buffer.size(), at);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      return got < 0 ? errno : 0;
+    }
+    if (const int number = write_all_at(to, std::string_view(buffer).substr(0, static_cast<std::size_t>(got)), at)) {
+      return number;
+    }
+    at += got;
+  }
+}
+
+Result<std::string> read_at(int fd, std::uint64_t at, std::size_t limit) {
+  std::string data(limit, '\0');
+  std::size_t filled = 0;
+  while (filled < limit) {
+    const ssize_t got = ::pread(fd, data.data() + filled, limit - filled, static_cast<off_t>(at + filled));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return errno_error("read");
+    }
+    if (got == 0) {
+      break;
+    }
+    filled += static_cast<std::size_t>(got);
+  }
+  data.resize(filled);
+  return data;
+}
+
+Result<std::string> hash_file(int fd, std::uint64_t limit) {
+  Sha256 hash;
+  std::string buffer(kCopyBytes, '\0');
+  std::uint64_t at = 0;
+  for (;;) {
+    const ssize_t got = ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return errno_error("read");
+    }
+    if (got == 0) {
+      return hash.hex_digest();
+    }
+    at += static_cast<std::uint64_t>(got);
+    if (at > limit) {
+      return Error{Code::kLimit, "the file has more than " + std::to_string(limit) + " bytes"};
+    }
+    hash.update(std::string_view(buffer).substr(0, static_cast<std::size_t>(got)));
+  }
+}
+
+}  // namespace agentbox::mcp

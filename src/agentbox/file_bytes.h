@@ -1,0 +1,26 @@
+// edge: moves bytes between memory and open files, whole or with the errno that stopped it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace agentbox::mcp {
+
+/// Writes all of DATA at offset AT: 0, or the errno of the write that failed.
+[[nodiscard]] int write_all_at(int fd, std::string_view data, off_t at);
+
+/// Copies the content of FROM over that of TO, from the start: 0 or an errno.
+[[nodiscard]] int copy_all(int from, int to);
+
+/// At most LIMIT bytes of FD from offset AT; fewer only at the end of the file.
+[[nodiscard]] Result<std::string> read_at(int fd, std::uint64_t at, std::size_t limit);
+
+/// SHA-256 of the open file from its start, in hex. Code::kLimit beyond LIMIT bytes.
+[[nodiscard]] Result<std::string> hash_file(int fd, std::uint64_t limit);
+
+}  // namespace agentbox::mcp
