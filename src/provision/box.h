@@ -1,0 +1,67 @@
+// pure: what is known of a box: what it shall be (spec) and what was decided for it (record), and
+// box.json, in which both are kept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/public_key.h"
+#include "base/result.h"
+#include "provision/name.h"
+
+namespace agentbox::provision {
+
+/// box.json as this build writes it; a higher number is refused, never guessed at.
+inline constexpr std::uint64_t kRecordVersion = 1;
+inline constexpr std::size_t kMaxRecordBytes = 1U << 20U;
+/// Keys of one box; a file with more is a mistake.
+inline constexpr std::size_t kMaxKeys = 256;
+
+struct NamedKey {
+  PublicKey key;
+  std::string label;  ///< the comment of its file, printable ASCII
+};
+
+/// A public key and its comment as label, escaped.
+[[nodiscard]] NamedKey named(PublicKey key);
+
+enum class Isolation : std::uint8_t { kBubblewrap, kNone };
+[[nodiscard]] std::string_view text_of(Isolation isolation);
+
+/// What was asked for. Two equal specs are the same box.
+struct BoxSpec {
+  std::vector<NamedKey> keys;  ///< given with --key; empty and no identity: one is made
+  std::string identity;        ///< private key of the client's own, or empty
+  std::string workspace;       ///< folder of the operator's, or empty
+  Isolation isolation = Isolation::kBubblewrap;
+};
+
+/// What differs between a box that exists and what is asked for now, in words; empty: nothing.
+[[nodiscard]] std::vector<std::string> differences(const BoxSpec& existing, const BoxSpec& wanted);
+
+/// What the last finished command left: kCreating is a create that has not proven its key yet.
+enum class Phase : std::uint8_t { kCreating, kRunning, kSuspended };
+
+struct BoxRecord {
+  BoxName name;
+  Phase phase = Phase::kCreating;
+  BoxSpec spec;
+  std::vector<NamedKey> keys;  ///< who may enter now
+  std::string identity_file;   ///< the client's private key, or empty where it is unknown
+  std::string host_key;        ///< `ssh-ed25519 BASE64`, empty until made
+  std::uint64_t generation = 1;
+  std::uint16_t port = 0;  ///< 0 until chosen
+};
+
+/// The text of box.json.
+[[nodiscard]] std::string render_record(const BoxRecord& record);
+/// Strict: a text that this build could not have written is an Error that says where.
+[[nodiscard]] Result<BoxRecord> parse_record(std::string_view text);
+
+/// A path that may be stored, printed and quoted: absolute, UTF-8, without control characters, and
+/// without `${`, which OpenSSH would replace in several options with no way to prevent it.
+[[nodiscard]] Status check_path(std::string_view path);
+
+}  // namespace agentbox::provision

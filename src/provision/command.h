@@ -1,0 +1,92 @@
+// pure: what can be asked of agentbox-provision, as values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "provision/name.h"
+
+namespace agentbox::provision {
+
+enum class Output : std::uint8_t { kText, kJson };
+
+enum class Format : std::uint8_t {
+  kClaude,
+  kCodex,
+  kCursor,
+  kVscode,
+  kGemini,
+  kOpencode,
+  kJson,
+  kSshConfig,
+};
+
+/// A tool may run for an hour; the default leaves the server's own default (120 s) time to speak.
+inline constexpr std::uint64_t kDefaultCallSeconds = 130;
+inline constexpr std::uint64_t kMaxCallSeconds = 3700;
+inline constexpr std::uint64_t kDefaultLogLines = 50;
+inline constexpr std::uint64_t kMaxLogLines = 10'000;
+
+/// What a box shall be, as asked for on the command line.
+struct CreateOptions {
+  std::string spec_file;               ///< -f; the flags win over it
+  std::vector<std::string> key_files;  ///< --key
+  std::string identity_file;           ///< --identity
+  std::string workspace;               ///< --workspace
+  bool no_isolation = false;
+};
+
+struct Create {
+  BoxName name;
+  CreateOptions options;
+};
+struct ShowStatus {
+  BoxName name;
+};
+struct List {};
+struct Handoff {
+  BoxName name;
+  Format format = Format::kClaude;
+};
+struct Suspend {
+  BoxName name;
+};
+struct Resume {
+  BoxName name;
+};
+struct Verify {
+  BoxName name;
+  bool keep = false;
+  bool suspend = false;
+  CreateOptions options;  ///< for a box that does not exist yet
+};
+struct Delete {
+  BoxName name;
+  bool keep_workspace = false;
+};
+struct Call {
+  BoxName name;
+  std::string tool;
+  std::string arguments;  ///< a JSON object, or "-": it is on standard input
+  std::uint64_t timeout_seconds = kDefaultCallSeconds;
+};
+struct Logs {
+  BoxName name;
+  std::uint64_t lines = kDefaultLogLines;
+};
+struct Supervise {
+  BoxName name;
+};
+
+using Command = std::variant<Create, ShowStatus, List, Handoff, Suspend, Resume, Verify, Delete,
+                             Call, Logs, Supervise>;
+
+struct Invocation {
+  Command command;
+  Output output = Output::kText;
+  std::string programs;  ///< folder of the other programs; empty: beside this one
+};
+
+}  // namespace agentbox::provision

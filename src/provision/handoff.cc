@@ -1,0 +1,161 @@
+// pure: see handoff.h.
+#include "provision/handoff.h"
+
+#include <utility>
+
+#include "provision/quote.h"
+
+namespace agentbox::provision {
+namespace {
+
+/// A dead link is noticed after three unanswered questions; OpenSSH counts to 3 by default.
+constexpr const char* kAliveSeconds = "30";
+constexpr const char* kUser = "agent";
+
+// The options of ssh, each a word KEY=VALUE, in the order they are printed.
+std::vector<std::pair<std::string, std::string>> ssh_options(const SshFacts& facts) {
+  std::vector<std::pair<std::string, std::string>> options = {
+      // Nobody is there to answer a question: fail instead of waiting for ever.
+      {"BatchMode", "yes"},
+      // Only this key is offered: others would use up the login's tries and tell the box who we
+      // are.
+      {"IdentitiesOnly", "yes"},
+      // An agent's keys, or a question of the agent's own, have no part in this.
+      {"IdentityAgent", "none"},
+  };
+  if (!facts.identity_file.empty()) {
+    // Not -i: that looks for the file before it undoubles a %.
+    options.emplace_back("IdentityFile", ssh_quote(facts.identity_file));
+  }
+  const std::vector<std::pair<std::string, std::string>> rest = {
+      // The pin: this file holds the one host key of this box...
+      {"UserKnownHostsFile", ssh_quote(facts.known_hosts_file)},
+      // ...no other file adds to it...
+      {"GlobalKnownHostsFile", "none"},
+      // ...a key that is not in it ends the connection...
+      {"StrictHostKeyChecking", "yes"},
+      // ...a key of another type is not even asked for...
+      {"HostKeyAlgorithms", "ssh-ed25519"},
+      // ...and it is looked up under the box's own name, so that another box on the same address
+      // and port is never taken for it.
+      {"HostKeyAlias", host_alias(facts.name)},
+      // A shared connection of somebody else's would skip all of the above.
+      {"ControlPath", "none"},
+      // Bytes of the protocol must never be taken for an escape.
+      {"EscapeChar", "none"},
+      // A link that died silently ends the session, so that the client can make a new one.
+      {"ServerAliveInterval", kAliveSeconds},
+      // No forwarding, whatever else asks for one.
+      {"ClearAllForwardings", "yes"},
+  };
+  options.insert(options.end(), rest.begin(), rest.end());
+  return options;
+}
+
+std::vector<std::string> arguments_of(const std::vector<std::string>& command) {
+  return {command.begin() + 1, command.end()};
+}
+
+std::string claude_line(const SshFacts& facts) {
+  std::vector<std::string> words = {"claude", "mcp", "add", facts.name, "--"};
+  const auto command = ssh_command(facts);
+  words.insert(words.end(), command.begin(), command.end());
+  return shell_line(words) + "\n";
+}
+
+// A JSON string is a TOML basic string where no DEL is in it, and check_path() refuses that.
+std::string codex_toml(const SshFacts& facts) {
+  std::string text = "[mcp_servers." + facts.name + "]\ncommand = \"ssh\"\nargs = [\n";
+  for (const std::string& word : arguments_of(ssh_command(facts))) {
+    text += "  " + dump_json(OrderedJson(word)) + ",\n";
+  }
+  return text + "]\n";
+}
+
+std::string opencode_json(const SshFacts& facts) {
+  OrderedJson server;
+  server["type"] = "local";
+  server["command"] = ssh_command(facts);
+  server["enabled"] = true;
+  OrderedJson json;
+  json["mcp"][facts.name] = std::move(server);
+  return dump_json(json, 2) + "\n";
+}
+
+std::string vscode_json(const SshFacts& facts) {
+  OrderedJson server;
+  server["type"] = "stdio";
+  server["command"] = "ssh";
+  server["args"] = arguments_of(ssh_command(facts));
+  OrderedJson json;
+  json["servers"][facts.name] = std::move(server);
+  return dump_json(json, 2) + "\n";
+}
+
+std::string mcp_servers_json(const SshFacts& facts) {
+  OrderedJson json;
+  json["mcpServers"] = mcp_servers(facts);
+  return dump_json(json, 2) + "\n";
+}
+
+std::string ssh_config(const SshFacts& facts) {
+  std::string text = "# Use it alone (ssh -F THIS-FILE " + host_alias(facts.name) +
+                     "): what else a configuration says about every host would apply too.\n"
+                     "Host " +
+                     host_alias(facts.name) + "\n  HostName " + facts.host + "\n  Port " +
+                     std::to_string(facts.port) + "\n  User " + kUser + "\n  RequestTTY no\n";
+  for (const auto& [key, value] : ssh_options(facts)) {
+    text += "  " + key + " " + value + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string host_alias(const std::string& name) { return "agentbox-" + name; }
+
+std::string known_hosts_text(const std::string& name, const std::string& host_key) {
+  return host_alias(name) + " " + host_key + "\n";
+}
+
+std::vector<std::string> ssh_command(const SshFacts& facts) {
+  // -F none: no configuration file, the user's or the machine's, takes part. -T: no terminal.
+  std::vector<std::string> words = {"ssh", "-F", "none", "-T"};
+  for (const auto& [key, value] : ssh_options(facts)) {
+    words.insert(words.end(), {"-o", key + "=" + value});
+  }
+  // --: whatever the host is, it is no option.
+  words.insert(words.end(), {"-p", std::to_string(facts.port), "-l", kUser, "--", facts.host});
+  return words;
+}
+
+OrderedJson mcp_servers(const SshFacts& facts) {
+  OrderedJson server;
+  server["command"] = "ssh";
+  server["args"] = arguments_of(ssh_command(facts));
+  OrderedJson servers;
+  servers[facts.name] = std::move(server);
+  return servers;
+}
+
+std::string render_handoff(const SshFacts& facts, Format format) {
+  switch (format) {
+    case Format::kClaude:
+      return claude_line(facts);
+    case Format::kCodex:
+      return codex_toml(facts);
+    case Format::kVscode:
+      return vscode_json(facts);
+    case Format::kOpencode:
+      return opencode_json(facts);
+    case Format::kSshConfig:
+      return ssh_config(facts);
+    case Format::kCursor:
+    case Format::kGemini:
+    case Format::kJson:
+      return mcp_servers_json(facts);
+  }
+  return {};
+}
+
+}  // namespace agentbox::provision

@@ -1,0 +1,78 @@
+// edge: see logs.h.
+#include "provision/logs.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/handle.h"
+#include "base/text.h"
+
+namespace agentbox::provision {
+namespace {
+
+/// Read from the end of each log: enough for the most lines that can be asked for.
+constexpr off_t kTailBytes = 8 << 20;
+/// One line on a terminal.
+constexpr std::size_t kMaxLineBytes = 4096;
+
+// The end of the regular file at PATH. What it holds may have been written by anybody: the last
+// part of the way is not followed through a link, and nothing is shown raw.
+Result<std::string> tail_of(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info {};
+  if (!fd || ::fstat(fd.get(), &info) != 0) {
+    return errno_error(path);
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return Error{Code::kInvalid, path + ": not a regular file"};
+  }
+  if (info.st_size > kTailBytes) {
+    ::lseek(fd.get(), info.st_size - kTailBytes, SEEK_SET);
+  }
+  return read_fd_capped(fd.get(), static_cast<std::size_t>(kTailBytes) * 2);
+}
+
+std::vector<std::string> lines_of(std::string_view text, std::uint64_t most) {
+  std::vector<std::string> lines;
+  while (!text.empty() && lines.size() < most) {
+    if (text.back() == '\n') {
+      text.remove_suffix(1);
+    }
+    const auto before = text.rfind('\n');
+    const auto start = before == std::string_view::npos ? 0 : before + 1;
+    lines.push_back(escape_text(text.substr(start), kMaxLineBytes));
+    text = text.substr(0, start);
+  }
+  std::reverse(lines.begin(), lines.end());
+  return lines;
+}
+
+}  // namespace
+
+Report last_lines(const BoxPaths& paths, const std::string& name, std::uint64_t lines) {
+  Report report;
+  report.json["name"] = name;
+  const std::vector<std::pair<std::string, std::string>> logs = {
+      {"door", paths.door_log}, {"box", paths.box_log}, {"audit", paths.audit_log_real}};
+  for (const auto& [title, path] : logs) {
+    const auto text = tail_of(path);
+    const auto shown = lines_of(text.ok() ? *text : "", lines);
+    report.json[title] = shown;
+    report.text += "--- " + title + " (" + path + ")\n";
+    if (!text.ok() && text.error().code != Code::kNotFound) {
+      report.text += text.error().what + "\n";
+    }
+    for (const std::string& line : shown) {
+      report.text += line + "\n";
+    }
+  }
+  return report;
+}
+
+}  // namespace agentbox::provision

@@ -1,0 +1,47 @@
+// edge: a small MCP client over one SSH channel: initialize, then tools one after another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/json.h"
+#include "base/ssh_client.h"
+
+namespace agentbox::provision {
+
+inline constexpr const char* kLoginUser = "agent";
+
+class McpClient {
+ public:
+  /// Connects to TARGET, logs in with PRIVATE_KEY, opens a session and shakes hands.
+  [[nodiscard]] static Result<McpClient> open(const SshClient::Target& target,
+                                              const SecretText& private_key, Deadline deadline);
+
+  /// The `result` of tools/call. A JSON-RPC error is Code::kProtocol with the server's words.
+  [[nodiscard]] Result<Json> call_tool(const std::string& tool, const Json& arguments,
+                                       Deadline deadline);
+
+  /// Ends the session in good order; its exit code where one came.
+  [[nodiscard]] Result<std::optional<int>> close(Deadline deadline);
+
+  /// What the server said of itself in the handshake.
+  [[nodiscard]] const Json& server() const { return server_; }
+
+ private:
+  McpClient(std::unique_ptr<SshClient> client, SshChannel channel)
+      : client_(std::move(client)), channel_(std::move(channel)) {}
+  [[nodiscard]] Result<Json> request(const std::string& method, const Json& params,
+                                     Deadline deadline);
+
+  std::unique_ptr<SshClient> client_;  ///< outlives the channel, which borrows it
+  SshChannel channel_;
+  Json server_;
+  std::uint64_t next_id_ = 1;
+};
+
+/// The text blocks of a tool's result, one after another.
+[[nodiscard]] std::string text_of_result(const Json& result);
+[[nodiscard]] bool is_error_result(const Json& result);
+
+}  // namespace agentbox::provision

@@ -1,0 +1,120 @@
+// edge: see proof.h.
+#include "provision/proof.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "provision/door_config.h"
+#include "provision/keys.h"
+
+namespace agentbox::provision {
+namespace {
+
+/// Between two tries; the end of the supervisor cuts it short.
+constexpr std::chrono::milliseconds kBetweenTries{50};
+/// A side that ended this often does not work; the log says why.
+constexpr std::uint64_t kHopelessRestarts = 6;
+
+Deadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+
+Status offer_all(const BoxRecord& record) {
+  AB_TRY(target, target_of(record));
+  AB_TRY(client, SshClient::connect(target, in(kProofStep)));
+  for (const NamedKey& entry : record.keys) {
+    AB_TRY(taken, client.offer(kLoginUser, entry.key, in(kProofStep)));
+    if (!taken) {
+      return Error{Code::kDenied, "the box refuses its key " + entry.key.fingerprint()};
+    }
+  }
+  return {};
+}
+
+Status log_in(const BoxRecord& record, const SecretText& key) {
+  AB_TRY(target, target_of(record));
+  AB_TRY(session, McpClient::open(target, key, in(kProofStep)));
+  AB_TRY(result, session.call_tool("system_info", Json::object(), in(kProofStep)));
+  if (is_error_result(result)) {
+    return Error{Code::kProtocol, "system_info fails: " + text_of_result(result).substr(0, 300)};
+  }
+  AB_TRY(ended, session.close(in(kProofStep)));
+  static_cast<void>(ended);
+  return {};
+}
+
+// Why there is no sense in trying again, or nothing.
+std::string hopeless(const BoxPaths& paths, const UniqueFd& supervisor) {
+  if (supervisor && wait_readable(supervisor.get(), in(kBetweenTries))) {
+    return "its supervisor ended";
+  }
+  const auto running = find_supervisor(paths);
+  if (!running.ok() || !*running || !(*running)->note) {
+    return {};
+  }
+  const SupervisorNote& note = *(*running)->note;
+  if (note.door.restarts >= kHopelessRestarts) {
+    return "the door keeps ending (" + note.door.last_end + ")";
+  }
+  if (note.box.restarts >= kHopelessRestarts) {
+    return "the box side keeps ending (" + note.box.last_end + ")";
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SshClient::Target> target_of(const BoxRecord& record) {
+  AB_TRY(key, PublicKey::parse(record.host_key));
+  return SshClient::Target{kLocalAddress, record.port, std::move(key)};
+}
+
+Answer<McpClient> open_session(const BoxRecord& record, Deadline deadline) {
+  if (record.identity_file.empty()) {
+    return Failure{Exit::kRefused,
+                   "the private key of box " + record.name.text() + " is not known here",
+                   "connect with the client that has it; a box made without --key, or with "
+                   "--identity, can be called from here"};
+  }
+  AB_TRY(key,
+         advise(read_private_key(record.identity_file), "put the private key back where it was"));
+  AB_TRY(target, target_of(record));
+  auto session = McpClient::open(target, key, deadline);
+  if (!session.ok()) {
+    return failure_of(std::move(session).error().in("box " + record.name.text()),
+                      "`agentbox-provision status " + record.name.text() + "` and `logs " +
+                          record.name.text() + "` say more");
+  }
+  return std::move(session).value();
+}
+
+Result<Proof> prove_once(const BoxRecord& record) {
+  AB_CHECK(offer_all(record));
+  const std::string offered =
+      std::to_string(record.keys.size()) + " key(s) accepted on the pinned host key";
+  if (record.identity_file.empty()) {
+    return Proof{false, offered + "; no login was tried: the private key is not known here"};
+  }
+  AB_TRY(key, read_private_key(record.identity_file));
+  AB_CHECK(log_in(record, key));
+  return Proof{true, offered + ", logged in, system_info answered"};
+}
+
+Answer<Proof> prove(const BoxRecord& record, const BoxPaths& paths, const UniqueFd& supervisor) {
+  const Deadline deadline = in(kStartTime);
+  for (;;) {
+    auto proof = prove_once(record);
+    if (proof.ok()) {
+      return std::move(proof).value();
+    }
+    std::string why = hopeless(paths, supervisor);
+    if (why.empty() && std::chrono::steady_clock::now() < deadline) {
+      continue;
+    }
+    why = why.empty() ? proof.error().what : why + "; " + proof.error().what;
+    return Failure{Exit::kUnreachable, "box " + record.name.text() + " does not work: " + why,
+                   "`agentbox-provision logs " + record.name.text() +
+                       "` shows what its two sides said; "
+                       "then run the command again"};
+  }
+}
+
+}  // namespace agentbox::provision

@@ -1,0 +1,181 @@
+// pure: see report.h.
+#include "provision/report.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "provision/quote.h"
+
+namespace agentbox::provision {
+namespace {
+
+OrderedJson path_or_null(const std::string& path) {
+  return path.empty() ? OrderedJson(nullptr) : OrderedJson(path);
+}
+
+OrderedJson ssh_json(const BoxView& view) {
+  OrderedJson ssh;
+  ssh["host"] = view.ssh.host;
+  ssh["port"] = view.ssh.port;
+  ssh["user"] = "agent";
+  ssh["identity_file"] = path_or_null(view.ssh.identity_file);
+  ssh["known_hosts_file"] = view.ssh.known_hosts_file;
+  const auto key = PublicKey::parse(view.record.host_key);
+  ssh["host_key_fingerprint"] = key.ok() ? OrderedJson(key->fingerprint()) : OrderedJson(nullptr);
+  ssh["command"] = ssh_command(view.ssh);
+  return ssh;
+}
+
+// Before its port and host key are decided a box has no address to print.
+bool has_address(const BoxView& view) {
+  return view.record.port != 0 && !view.record.host_key.empty();
+}
+
+}  // namespace
+
+std::string_view text_of(State state) {
+  switch (state) {
+    case State::kRunning:
+      return "running";
+    case State::kSuspended:
+      return "suspended";
+    case State::kStopped:
+      return "stopped";
+    case State::kPending:
+      return "pending";
+    case State::kFailed:
+      return "failed";
+  }
+  return "failed";
+}
+
+std::string_view isolation_warning() {
+  return "no isolation: code in this box can do all that its user can, the operator's files and "
+         "this box's own door included";
+}
+
+OrderedJson box_json(const BoxView& view) {
+  OrderedJson json;
+  json["name"] = view.record.name.text();
+  json["backend"] = "local";
+  json["state"] = text_of(view.state);
+  if (!view.reason.empty()) {
+    json["reason"] = view.reason;
+  }
+  json["keys"] = OrderedJson::array();
+  for (const NamedKey& entry : view.record.keys) {
+    OrderedJson key;
+    key["fingerprint"] = entry.key.fingerprint();
+    key["label"] = entry.label;
+    json["keys"].push_back(std::move(key));
+  }
+  json["generation"] = view.record.generation;
+  json["isolation"] = text_of(view.record.spec.isolation);
+  json["workspace"] = view.workspace;
+  if (has_address(view)) {
+    json["ssh"] = ssh_json(view);
+    json["mcpServers"] = mcp_servers(view.ssh);
+  } else {
+    json["ssh"] = nullptr;
+    json["mcpServers"] = OrderedJson::object();
+  }
+  json["warnings"] = OrderedJson::array();
+  if (view.record.spec.isolation == Isolation::kNone) {
+    json["warnings"].push_back(isolation_warning());
+  }
+  return json;
+}
+
+std::string box_text(const BoxView& view) {
+  std::string text = "box        " + view.record.name.text() + "\nstate      " +
+                     std::string(text_of(view.state)) +
+                     (view.reason.empty() ? "" : " (" + view.reason + ")") + "\n";
+  if (view.record.spec.isolation == Isolation::kNone) {
+    text += "WARNING    " + std::string(isolation_warning()) + "\n";
+  }
+  text += "workspace  " + view.workspace + "\n";
+  for (const NamedKey& entry : view.record.keys) {
+    text += "key        " + entry.key.fingerprint() + " " + entry.label + "\n";
+  }
+  if (has_address(view)) {
+    text += "address    " + view.ssh.host + " port " + std::to_string(view.ssh.port) + "\n";
+    if (const auto key = PublicKey::parse(view.record.host_key); key.ok()) {
+      text += "host key   " + key->fingerprint() + "\n";
+    }
+    text += "ssh        " + shell_line(ssh_command(view.ssh)) + "\n";
+  }
+  return text;
+}
+
+Report box_report(const BoxView& view) { return Report{box_json(view), box_text(view), Exit::kOk}; }
+
+Report changed_report(const BoxView& view, bool changed, std::string_view did) {
+  Report report = box_report(view);
+  report.json["changed"] = changed;
+  std::string text =
+      "box " + view.record.name.text() + " " + std::string(did) + "\n\n" + report.text;
+  if (has_address(view) && view.state == State::kRunning) {
+    text += "\nConnect Claude Code:\n  " + render_handoff(view.ssh, Format::kClaude) +
+            "Others: agentbox-provision handoff " + view.record.name.text() + " --format FORMAT\n";
+  }
+  report.text = std::move(text);
+  return report;
+}
+
+Report list_report(const std::vector<BoxView>& views) {
+  Report report;
+  report.json["boxes"] = OrderedJson::array();
+  for (const BoxView& view : views) {
+    report.json["boxes"].push_back(box_json(view));
+    const std::string name = view.record.name.text();
+    const std::string state(text_of(view.state));
+    report.text +=
+        name + std::string(std::max<std::size_t>(name.size() + 1, 24) - name.size(), ' ') + state +
+        std::string(12 - state.size(), ' ') + view.ssh.host + ":" + std::to_string(view.ssh.port) +
+        (view.record.spec.isolation == Isolation::kNone ? "  NO ISOLATION" : "") + "\n";
+  }
+  if (views.empty()) {
+    report.text = "no boxes; make one: agentbox-provision create NAME\n";
+  }
+  return report;
+}
+
+Report verify_report(const std::string& name, const std::vector<Check>& checks) {
+  const bool passed =
+      std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.passed; });
+  Report report;
+  report.json["name"] = name;
+  report.json["ok"] = passed;
+  report.json["checks"] = OrderedJson::array();
+  for (const Check& check : checks) {
+    OrderedJson json;
+    json["name"] = check.name;
+    json["ok"] = check.passed;
+    json["detail"] = check.detail;
+    report.json["checks"].push_back(std::move(json));
+    report.text += (check.passed ? "ok      " : "FAILED  ") + check.name +
+                   (check.detail.empty() ? "" : ": " + check.detail) + "\n";
+  }
+  report.text += passed ? "box " + name + " is proven\n" : "box " + name + " is NOT proven\n";
+  report.exit = passed ? Exit::kOk : Exit::kCheckFailed;
+  return report;
+}
+
+std::string rendered(const Report& report, Output output) {
+  return output == Output::kJson ? dump_json(report.json, 2) + "\n" : report.text;
+}
+
+std::string rendered(const Failure& failure, Output output) {
+  if (output == Output::kText) {
+    return "agentbox-provision: " + failure.message + "\n  next: " + failure.next + "\n";
+  }
+  OrderedJson error;
+  error["code"] = code_of(failure.exit);
+  error["message"] = failure.message;
+  error["next"] = failure.next;
+  OrderedJson json;
+  json["error"] = std::move(error);
+  return dump_json(json, 2) + "\n";
+}
+
+}  // namespace agentbox::provision

@@ -1,0 +1,60 @@
+// pure: results as text for people and as JSON for programs. Secrets cannot be said in it: nothing
+// here holds a private key.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "provision/answer.h"
+#include "provision/box.h"
+#include "provision/command.h"
+#include "provision/handoff.h"
+
+namespace agentbox::provision {
+
+/// What a command gives back: both forms of its result, and the exit code.
+struct Report {
+  OrderedJson json;
+  std::string text;
+  Exit exit = Exit::kOk;
+};
+
+enum class State : std::uint8_t { kRunning, kSuspended, kStopped, kPending, kFailed };
+[[nodiscard]] std::string_view text_of(State state);
+
+/// A box as its operator sees it.
+struct BoxView {
+  BoxRecord record;
+  SshFacts ssh;
+  State state = State::kStopped;
+  std::string reason;     ///< why it is not running, where that is known
+  std::string workspace;  ///< where the agent's files lie
+};
+
+/// `{"name","backend","state","keys","generation","ssh":{...},"mcpServers":{...}}` and more.
+[[nodiscard]] OrderedJson box_json(const BoxView& view);
+[[nodiscard]] std::string box_text(const BoxView& view);
+[[nodiscard]] Report box_report(const BoxView& view);
+/// What create, resume and suspend say: the box, and whether anything was changed.
+[[nodiscard]] Report changed_report(const BoxView& view, bool changed, std::string_view did);
+[[nodiscard]] Report list_report(const std::vector<BoxView>& views);
+
+/// What the loud line about --no-isolation says, everywhere.
+[[nodiscard]] std::string_view isolation_warning();
+
+/// One line of verify.
+struct Check {
+  std::string name;
+  bool passed = false;
+  std::string detail;
+};
+[[nodiscard]] Report verify_report(const std::string& name, const std::vector<Check>& checks);
+
+/// The text that goes to standard output, with its newline.
+[[nodiscard]] std::string rendered(const Report& report, Output output);
+/// `{"error":{"code","message","next"}}` or two lines.
+[[nodiscard]] std::string rendered(const Failure& failure, Output output);
+
+}  // namespace agentbox::provision

@@ -1,0 +1,95 @@
+// edge: see spec.h.
+#include "provision/spec.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/yaml.h"
+#include "provision/keys.h"
+#include "provision/spec_file.h"
+
+namespace agentbox::provision {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The flags over the file: lists are joined, single values are replaced.
+Answer<CreateOptions> with_file(CreateOptions options) {
+  if (options.spec_file.empty()) {
+    return options;
+  }
+  const std::string next = "config/provision.example.yaml shows every key of the file";
+  AB_TRY(text, advise(read_file_capped(options.spec_file, kMaxYamlBytes), "name a YAML file"));
+  auto file = parse_spec_file(text);
+  if (!file.ok()) {
+    return Failure{Exit::kUsage, std::move(file).error().in(options.spec_file).what, next};
+  }
+  // Paths in a file are seen from its folder, wherever the command runs.
+  const fs::path folder = fs::path(options.spec_file).parent_path();
+  const auto seen_from_file = [&](const std::string& path) {
+    return path.empty() ? path : (folder / path).string();
+  };
+  for (const std::string& key : file->keys) {
+    options.key_files.push_back(seen_from_file(key));
+  }
+  if (options.identity_file.empty()) {
+    options.identity_file = seen_from_file(file->identity);
+  }
+  if (options.workspace.empty()) {
+    options.workspace = seen_from_file(file->workspace);
+  }
+  options.no_isolation = options.no_isolation || file->isolation == "none";
+  return options;
+}
+
+Answer<std::string> resolved_folder(const std::string& path) {
+  std::error_code problem;
+  const std::string folder = fs::canonical(path, problem).string();
+  if (problem || !fs::is_directory(folder, problem)) {
+    return Failure{Exit::kRefused, "the workspace " + path + " is not a folder that can be entered",
+                   "make it first, or leave --workspace out"};
+  }
+  AB_CHECK(advise(check_path(folder), "use another folder"));
+  return folder;
+}
+
+void add_once(std::vector<NamedKey>& keys, const NamedKey& entry) {
+  const bool there = std::any_of(keys.begin(), keys.end(), [&](const NamedKey& other) {
+    return other.key.blob() == entry.key.blob();
+  });
+  if (!there) {
+    keys.push_back(entry);
+  }
+}
+
+}  // namespace
+
+Answer<WantedBox> read_wanted_box(const CreateOptions& given) {
+  AB_TRY(options, with_file(given));
+  WantedBox wanted;
+  for (const std::string& file : options.key_files) {
+    AB_TRY(keys, read_public_keys(file));
+    for (const NamedKey& entry : keys) {
+      add_once(wanted.spec.keys, entry);
+    }
+  }
+  wanted.keys = wanted.spec.keys;
+  if (!options.identity_file.empty()) {
+    AB_TRY(identity, read_identity(options.identity_file));
+    wanted.spec.identity = identity.file;
+    add_once(wanted.keys, identity.key);
+  }
+  if (wanted.keys.size() > kMaxKeys) {
+    return Failure{Exit::kRefused, "more than " + std::to_string(kMaxKeys) + " keys",
+                   "a box is one trust domain: give each group of clients a box of its own"};
+  }
+  if (!options.workspace.empty()) {
+    AB_TRY(folder, resolved_folder(options.workspace));
+    wanted.spec.workspace = std::move(folder);
+  }
+  wanted.spec.isolation = options.no_isolation ? Isolation::kNone : Isolation::kBubblewrap;
+  return wanted;
+}
+
+}  // namespace agentbox::provision

@@ -1,0 +1,19 @@
+// edge: what a box shall be, put together from the flags and the file of -f, with every key read
+// and every path resolved. Nothing is changed by it: what it refuses is refused before anything
+// happens.
+#pragma once
+
+#include "provision/answer.h"
+#include "provision/box.h"
+#include "provision/command.h"
+
+namespace agentbox::provision {
+
+struct WantedBox {
+  BoxSpec spec;
+  std::vector<NamedKey> keys;  ///< spec.keys and the identity's public half
+};
+
+[[nodiscard]] Answer<WantedBox> read_wanted_box(const CreateOptions& options);
+
+}  // namespace agentbox::provision

@@ -1,0 +1,23 @@
+// pure: the YAML file of `create -f`.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace agentbox::provision {
+
+/// As written; paths are not resolved.
+struct SpecFile {
+  std::vector<std::string> keys;  ///< files with public keys
+  std::string identity;           ///< the client's private key
+  std::string workspace;
+  std::string isolation = "bubblewrap";  ///< or none
+};
+
+/// Strict: an unknown key is an Error with its line.
+[[nodiscard]] Result<SpecFile> parse_spec_file(std::string_view text);
+
+}  // namespace agentbox::provision

@@ -1,0 +1,268 @@
+// edge: see verify.h.
+#include "provision/verify.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "provision/mcp_client.h"
+#include "provision/proof.h"
+
+namespace agentbox::provision {
+namespace {
+
+/// One tool call, or a session's start.
+constexpr std::chrono::seconds kStep{30};
+/// Spans several reads, and is quick to make.
+constexpr std::uint64_t kBlobBytes = 1U << 20U;
+/// Bytes asked for in one read_file; the tool's most is 512 KiB.
+constexpr std::uint64_t kReadBytes = 256U << 10U;
+
+Deadline soon() { return std::chrono::steady_clock::now() + kStep; }
+
+// A tool's structured result; an Error where the tool says it failed.
+Result<Json> use_tool(McpClient& session, const std::string& tool, const Json& arguments) {
+  AB_TRY(result, session.call_tool(tool, arguments, soon()));
+  if (is_error_result(result)) {
+    return Error{Code::kProtocol, tool + " fails: " + escape_text(text_of_result(result), 300)};
+  }
+  const Json* value = find_member(result, "structuredContent");
+  if (value == nullptr) {
+    return Error{Code::kProtocol, tool + " gives no structured result"};
+  }
+  return *value;
+}
+
+Result<std::string> sha256_in(const Json& value) {
+  const std::string* sum = find_string(value, "sha256");
+  constexpr std::size_t kHexBytes = 64;
+  if (sum == nullptr || sum->size() != kHexBytes) {
+    return Error{Code::kProtocol, "the result has no sha256"};
+  }
+  return *sum;
+}
+
+Result<std::vector<std::string>> list_blobs(McpClient& session) {
+  AB_TRY(value, use_tool(session, "list_blobs", Json::object()));
+  const Json* names = find_member(value, "result");
+  std::vector<std::string> blobs;
+  if (names == nullptr || !names->is_array()) {
+    return Error{Code::kProtocol, "list_blobs gives no list"};
+  }
+  for (const Json& name : *names) {
+    if (name.is_string()) {
+      blobs.push_back(name.get<std::string>());
+    }
+  }
+  return blobs;
+}
+
+// The file NAME, fetched over SSH piece by piece; its sha256 as computed here.
+Result<std::string> pull_and_hash(McpClient& session, const std::string& name) {
+  Sha256 sum;
+  std::uint64_t offset = 0;
+  while (offset < kBlobBytes) {
+    AB_TRY(value, use_tool(session, "read_file",
+                           Json{{"path", name},
+                                {"offset", offset},
+                                {"limit", kReadBytes},
+                                {"encoding", "base64"},
+                                {"sha256", false}}));
+    const std::string* content = find_string(value, "content");
+    AB_TRY(bytes, base64_decode(content == nullptr ? "" : *content));
+    if (bytes.empty()) {
+      return Error{Code::kProtocol, "the file ends after " + std::to_string(offset) + " bytes"};
+    }
+    sum.update(bytes);
+    offset += bytes.size();
+  }
+  return sum.hex_digest();
+}
+
+// The run of one verify: checks one after another; after a failure the later ones are left out.
+class Loop {
+ public:
+  Loop(const LocalBackend& backend, BoxName name) : backend_(backend), name_(std::move(name)) {}
+
+  // Runs WHAT unless something failed before; what it returns is the check's detail.
+  void check(const std::string& title, const std::function<Answer<std::string>()>& what) {
+    if (!passed_) {
+      return;
+    }
+    log::info("verify", {{"check", title}});
+    auto outcome = what();
+    passed_ = outcome.ok();
+    checks_.push_back(Check{title, passed_, passed_ ? *outcome : outcome.error().message});
+  }
+  // Runs WHAT in any case: it puts things back.
+  void always(const std::string& title, const std::function<Answer<std::string>()>& what) {
+    const bool before = std::exchange(passed_, true);
+    check(title, what);
+    passed_ = passed_ && before;
+  }
+
+  Answer<std::string> open() {
+    AB_TRY(record, backend_.store().load_existing(name_));
+    AB_TRY(session, open_session(record, soon()));
+    session_.emplace(std::move(session));
+    return std::string();
+  }
+  Answer<std::string> close() {
+    if (session_) {
+      AB_TRY(ended, session_->close(soon()));
+      session_.reset();
+      if (ended && *ended != 0) {
+        return Failure{Exit::kCheckFailed, "exit code " + std::to_string(*ended), ""};
+      }
+    }
+    return std::string();
+  }
+  Answer<std::string> expect_no(const std::string& blob) {
+    AB_TRY(names, list_blobs(*session_));
+    if (std::find(names.begin(), names.end(), blob) != names.end()) {
+      return Failure{Exit::kCheckFailed, blob + " is there", ""};
+    }
+    return std::string();
+  }
+  Answer<std::string> expect_empty() {
+    AB_TRY(names, list_blobs(*session_));
+    if (!names.empty()) {
+      return Failure{Exit::kCheckFailed, "a new box holds " + escape_text(names.front(), 100), ""};
+    }
+    return std::string();
+  }
+  Answer<std::string> write_blob() {
+    AB_TRY(value, use_tool(*session_, "write_random_blob",
+                           Json{{"name", blob_}, {"size_bytes", kBlobBytes}}));
+    AB_TRY(sum, sha256_in(value));
+    sum_ = std::move(sum);
+    return "sha256 " + sum_;
+  }
+  Answer<std::string> expect_sum(const Result<std::string>& sum) const {
+    if (!sum.ok()) {
+      return failure_of(sum.error());
+    }
+    if (*sum != sum_) {
+      return Failure{Exit::kCheckFailed, "sha256 " + *sum + ", written was " + sum_, ""};
+    }
+    return "sha256 " + *sum;
+  }
+  Answer<std::string> read_blob() {
+    AB_TRY(value, use_tool(*session_, "read_blob", Json{{"name", blob_}}));
+    return expect_sum(sha256_in(value));
+  }
+  Answer<std::string> pull() { return expect_sum(pull_and_hash(*session_, blob_)); }
+  Answer<std::string> remove_blob() {
+    if (!session_) {
+      AB_CHECK(open());
+    }
+    // The name is ours: letters, digits, hyphens and a dot.
+    AB_TRY(value, use_tool(*session_, "shell_exec", Json{{"command", "rm -f -- " + blob_}}));
+    static_cast<void>(value);
+    return expect_no(blob_);
+  }
+  Answer<std::string> suspend() {
+    AB_TRY(done, backend_.suspend(name_));
+    if (done.view.state != State::kSuspended) {
+      return Failure{Exit::kCheckFailed, "it is " + std::string(text_of(done.view.state)), ""};
+    }
+    if (prove_once(done.view.record).ok()) {
+      return Failure{Exit::kCheckFailed, "a suspended box still answers", ""};
+    }
+    return std::string("nobody answers");
+  }
+  Answer<std::string> resume() {
+    AB_TRY(done, backend_.resume(name_));
+    return std::string("same port, host key and keys");
+  }
+
+  [[nodiscard]] bool passed() const { return passed_; }
+  [[nodiscard]] bool wrote() const { return !sum_.empty(); }
+  void drop_session() { session_.reset(); }
+  [[nodiscard]] Report report() const { return verify_report(name_.text(), checks_); }
+
+ private:
+  const LocalBackend& backend_;
+  BoxName name_;
+  std::string blob_ = "agentbox-verify-" + random_hex(8) + ".bin";
+  std::string sum_;
+  std::optional<McpClient> session_;
+  std::vector<Check> checks_;
+  bool passed_ = true;
+};
+
+void use_box(Loop& loop, bool new_workspace, bool suspend) {
+  loop.check("session 1 opens", [&] { return loop.open(); });
+  if (new_workspace) {
+    loop.check("list_blobs is empty", [&] { return loop.expect_empty(); });
+  } else {
+    loop.check("list_blobs answers", [&] { return loop.expect_no("agentbox-verify"); });
+  }
+  loop.check("write_random_blob", [&] { return loop.write_blob(); });
+  loop.check("session 1 ends", [&] { return loop.close(); });
+  if (suspend) {
+    loop.check("suspend", [&] { return loop.suspend(); });
+    loop.check("resume", [&] { return loop.resume(); });
+  }
+  loop.check("session 2 opens", [&] { return loop.open(); });
+  loop.check("read_blob has the same sha256", [&] { return loop.read_blob(); });
+  loop.check("pulled over SSH and hashed here", [&] { return loop.pull(); });
+}
+
+Report verify_present(const LocalBackend& backend, const Verify& wanted) {
+  Loop loop(backend, wanted.name);
+  loop.check("keys", [&]() -> Answer<std::string> {
+    AB_TRY(record, backend.store().load_existing(wanted.name));
+    AB_TRY(proof, prove_once(record));
+    return proof.words;
+  });
+  use_box(loop, false, wanted.suspend);
+  if (loop.wrote()) {
+    loop.always("its own blob is removed", [&] { return loop.remove_blob(); });
+  }
+  loop.check("session 2 ends", [&] { return loop.close(); });
+  return loop.report();
+}
+
+Report verify_absent(const LocalBackend& backend, const Verify& wanted, bool own_workspace) {
+  Loop loop(backend, wanted.name);
+  loop.check("create", [&]() -> Answer<std::string> {
+    AB_TRY(made, backend.create(wanted.name, wanted.options));
+    return "port " + std::to_string(made.view.record.port) + ", workspace " + made.view.workspace;
+  });
+  use_box(loop, own_workspace, true);
+  if (loop.wrote() && (wanted.keep || !own_workspace)) {
+    loop.always("its own blob is removed", [&] { return loop.remove_blob(); });
+  }
+  loop.check("session 2 ends", [&] { return loop.close(); });
+  loop.drop_session();
+  if (!wanted.keep) {
+    loop.always("delete", [&]() -> Answer<std::string> {
+      AB_TRY(gone, backend.remove(wanted.name, false));
+      AB_TRY(left, backend.store().load(wanted.name));
+      if (!gone.changed || left) {
+        return Failure{Exit::kCheckFailed, "the box is still there", ""};
+      }
+      return std::string();
+    });
+  }
+  return loop.report();
+}
+
+}  // namespace
+
+Answer<Report> verify(const LocalBackend& backend, const Verify& wanted) {
+  AB_TRY(record, backend.store().load(wanted.name));
+  if (record) {
+    return verify_present(backend, wanted);
+  }
+  const bool own_workspace = wanted.options.workspace.empty();
+  return verify_absent(backend, wanted, own_workspace);
+}
+
+}  // namespace agentbox::provision
