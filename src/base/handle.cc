@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/random.h"
 #include "base/text.h"
 
 namespace agentbox {

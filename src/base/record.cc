@@ -39,6 +39,10 @@ void fields(A& a, Kill& r) {
   a(r.connection);
 }
 template <typename A>
+void fields(A& a, Listening& r) {
+  a(r.host_key, r.fingerprint);
+}
+template <typename A>
 void fields(A& a, AuthTried& r) {
   a(r.accepted, r.final, r.user, r.method, r.algorithm, r.key, r.reason);
 }

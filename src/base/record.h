@@ -44,13 +44,17 @@ struct Reaped {  ///< a network child ended
   std::int32_t status = 0;
 };
 
+struct Listening {          ///< the listener's first record
+  std::string host_key;     ///< `TYPE BASE64`
+  std::string fingerprint;  ///< of the host key
+};
 struct Forked {  ///< which process serves a connection
   std::uint64_t connection = 0;
   std::int32_t pid = 0;
 };
 
 // Monitor to listener.
-struct Channel {  ///< carries the network child's end of its own record socket
+struct Channel {  ///< carries the network child's end of its own record socket; without it: refused
   std::uint64_t ticket = 0;
   std::uint64_t connection = 0;
 };
@@ -145,9 +149,10 @@ struct ToolCalled {  ///< sent before the call's reply
 };
 
 /// Everything that can cross; there is no other message.
-using Record = std::variant<Accepted, TurnedAway, Reaped, Channel, AuthTried, Requested,
-                            SessionWanted, Closing, SessionGiven, SessionDenied, SessionOver,
-                            HangUp, Start, Drain, Ready, Ended, ToolCalled, Forked, LoggedIn, Kill>;
+using Record =
+    std::variant<Accepted, TurnedAway, Reaped, Channel, AuthTried, Requested, SessionWanted,
+                 Closing, SessionGiven, SessionDenied, SessionOver, HangUp, Start, Drain, Ready,
+                 Ended, ToolCalled, Forked, LoggedIn, Kill, Listening>;
 
 /// The datagram of RECORD. Code::kInvalid where a text is not printable ASCII or a bound is passed:
 /// a sender's bug, never a receiver's surprise.

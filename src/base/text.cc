@@ -6,7 +6,6 @@
 
 #include <openssl/evp.h>
 #include <openssl/sha.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <array>
@@ -233,19 +232,6 @@ std::string sha256(std::string_view bytes) {
 }
 
 std::string sha256_hex(std::string_view bytes) { return to_hex(sha256(bytes)); }
-
-std::string random_hex(std::size_t bytes) {
-  std::string raw(bytes, '\0');
-  std::size_t got = 0;
-  while (got < bytes) {
-    const ssize_t more = ::getrandom(raw.data() + got, bytes - got, 0);
-    if (more < 0 && errno != EINTR) {
-      std::abort();  // a predictable name or id would be worse than no program
-    }
-    got += more > 0 ? static_cast<std::size_t>(more) : 0;
-  }
-  return to_hex(raw);
-}
 
 Result<std::uint64_t> parse_decimal(std::string_view text) {
   std::uint64_t value = 0;

@@ -1,5 +1,4 @@
-// pure: bytes to text and back: escaping, UTF-8, hex, base64, SHA-256 (and random names, the one
-// thing here that asks the kernel).
+// pure: bytes to text and back: escaping, UTF-8, hex, base64, SHA-256.
 #pragma once
 
 #include <cstddef>
@@ -53,9 +52,6 @@ class Sha256 {
 };
 [[nodiscard]] std::string sha256(std::string_view bytes);
 [[nodiscard]] std::string sha256_hex(std::string_view bytes);
-
-/// BYTES random bytes from the kernel in hex. Aborts where the kernel has no randomness.
-[[nodiscard]] std::string random_hex(std::size_t bytes);
 
 /// A whole decimal number without sign, space or leading zeros; else nothing is returned.
 [[nodiscard]] Result<std::uint64_t> parse_decimal(std::string_view text);

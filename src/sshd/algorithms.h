@@ -1,0 +1,19 @@
+// pure: what the door speaks, in its order of preference; shown by --check.
+#pragma once
+
+namespace agentbox::sshd {
+
+// AEAD first: CTR with a MAC costs the library 20 microseconds a packet more on each side.
+inline constexpr const char* kCiphers =
+    "chacha20-poly1305@openssh.com,aes256-gcm@openssh.com,aes128-gcm@openssh.com,aes256-ctr";
+inline constexpr const char* kMacs = "hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com";
+inline constexpr const char* kKeyExchanges = "curve25519-sha256,curve25519-sha256@libssh.org";
+inline constexpr const char* kHostKeyAlgorithms = "ssh-ed25519,rsa-sha2-512,rsa-sha2-256";
+// No ssh-rsa: its signatures are SHA-1.
+inline constexpr const char* kUserKeyAlgorithms =
+    "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-"
+    "256";
+inline constexpr int kMinRsaUserBits = 2048;
+inline constexpr int kMinRsaHostBits = 3072;
+
+}  // namespace agentbox::sshd

@@ -1,0 +1,61 @@
+// pure: see audit.h.
+#include "sshd/audit.h"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+#include "base/text.h"
+
+namespace agentbox::sshd {
+namespace {
+constexpr std::size_t kMaxFieldBytes =
+    1024;  // a line stays far under the 64 KiB that log shippers cut at
+}  // namespace
+
+AuditEvent&& AuditEvent::text(std::string_view field, std::string_view value) && {
+  // Senders of records have escaped already; what is printable stays as it is.
+  fields_[std::string(field)] = is_printable_ascii(value) && value.size() <= kMaxFieldBytes
+                                    ? std::string(value)
+                                    : escape_text(value, kMaxFieldBytes);
+  return std::move(*this);
+}
+
+AuditEvent&& AuditEvent::number(std::string_view field, std::int64_t value) && {
+  fields_[std::string(field)] = value;
+  return std::move(*this);
+}
+
+AuditEvent&& AuditEvent::flag(std::string_view field, bool value) && {
+  fields_[std::string(field)] = value;
+  return std::move(*this);
+}
+
+std::string AuditEvent::line(std::uint64_t sequence, std::int64_t milliseconds) const {
+  OrderedJson line;
+  line["stream"] = "audit";
+  line["time"] = format_time(milliseconds);
+  line["seq"] = sequence;
+  line["event"] = name_;
+  for (const auto& [field, value] : fields_.items()) {
+    line[field] = value;
+  }
+  return dump_json(line) + '\n';
+}
+
+std::string format_time(std::int64_t milliseconds) {
+  using namespace std::chrono;
+  const sys_time<std::chrono::milliseconds> instant{std::chrono::milliseconds(milliseconds)};
+  const auto day = floor<days>(instant);
+  const year_month_day date(day);
+  const hh_mm_ss time(instant - day);
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
+                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
+                static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()),
+                static_cast<int>(time.subseconds().count()));
+  return text.data();
+}
+
+}  // namespace agentbox::sshd

@@ -1,0 +1,123 @@
+// pure: see audit_events.h.
+#include "sshd/audit_events.h"
+
+namespace agentbox::sshd {
+namespace {
+
+AuditEvent of_connection(std::string_view name, const ConnectionFacts& facts) {
+  AuditEvent event = AuditEvent(name).number("connection", static_cast<std::int64_t>(facts.id));
+  event = std::move(event).text("peer", facts.peer);
+  return facts.key.empty() ? event : AuditEvent(std::move(event).text("key", facts.key));
+}
+
+AuditEvent of_session(std::string_view name, const SessionFacts& facts) {
+  return AuditEvent(name)
+      .number("connection", static_cast<std::int64_t>(facts.connection))
+      .text("session", facts.id)
+      .text("key", facts.key)
+      .text("role", facts.role)
+      .text("peer", facts.peer);
+}
+
+std::string_view end_name(record::End how) {
+  switch (how) {
+    case record::End::kExited:
+      return "exited";
+    case record::End::kSignalled:
+      return "signalled";
+    case record::End::kLost:
+      return "lost";
+  }
+  return "lost";
+}
+
+std::int64_t count(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
+}  // namespace
+
+AuditEvent listen_event(const std::string& address, const record::Listening& record) {
+  return AuditEvent("listen")
+      .text("address", address)
+      .text("host_key", record.host_key)
+      .text("host_key_fingerprint", record.fingerprint);
+}
+
+AuditEvent connect_event(const ConnectionFacts& facts) { return of_connection("connect", facts); }
+
+AuditEvent auth_event(const ConnectionFacts& facts, const record::AuthTried& record) {
+  const char* result = !record.accepted ? "refused" : record.final ? "accepted" : "offered";
+  ConnectionFacts without_key = facts;
+  without_key.key.clear();  // this event names the key that was tried
+  return of_connection("auth", without_key)
+      .text("result", result)
+      .text("user", record.user)
+      .text("method", record.method)
+      .text("algorithm", record.algorithm)
+      .text("key", record.key)
+      .text("reason", record.reason);
+}
+
+AuditEvent request_event(const ConnectionFacts& facts, const record::Requested& record) {
+  return of_connection("request", facts)
+      .number("channel", record.channel)
+      .text("kind", record.kind)
+      .flag("allowed", record.allowed)
+      .number("words_bytes", count(record.words_bytes))
+      .text("words_sha256", record.words_sha256)
+      .text("reason", record.reason);
+}
+
+AuditEvent disconnect_event(const ConnectionFacts& facts, const record::Closing& record) {
+  return of_connection("disconnect", facts)
+      .text("reason", record.reason)
+      .number("bytes_in", count(record.bytes_in))
+      .number("bytes_out", count(record.bytes_out));
+}
+
+AuditEvent session_start_event(const SessionFacts& facts) {
+  return of_session("session_start", facts);
+}
+
+AuditEvent session_end_event(const SessionFacts& facts, record::End how, int status,
+                             std::uint64_t calls, std::int64_t milliseconds) {
+  return of_session("session_end", facts)
+      .text("how", end_name(how))
+      .number("status", status)
+      .number("calls", count(calls))
+      .number("duration_ms", milliseconds);
+}
+
+AuditEvent tool_call_event(const SessionFacts& facts, const record::ToolCalled& record) {
+  AuditEvent event = of_session("tool_call", facts)
+                         .text("tool", record.tool)
+                         .text("outcome", record.outcome)
+                         .text("code", record.code)
+                         .text("path", record.path)
+                         .number("duration_us", count(record.duration_us))
+                         .number("arguments_bytes", count(record.arguments_bytes))
+                         .text("arguments_sha256", record.arguments_sha256)
+                         .number("bytes_in", count(record.bytes_in))
+                         .number("bytes_out", count(record.bytes_out));
+  return record.has_exit_code ? AuditEvent(std::move(event).number("exit_code", record.exit_code))
+                              : event;
+}
+
+AuditEvent keys_loaded_event(const KeySet& keys, std::size_t bad_lines,
+                             const std::string& host_key) {
+  return AuditEvent("keys_loaded")
+      .number("generation", count(keys.generation))
+      .number("keys", count(keys.entries.size()))
+      .number("revoked", count(keys.revoked.size()))
+      .number("refused_lines", count(bad_lines))
+      .text("host_key", host_key);
+}
+
+AuditEvent keys_refused_event(const std::string& reason) {
+  return AuditEvent("keys_loaded").number("keys", 0).text("refused", reason);
+}
+
+AuditEvent limit_event(const std::string& peer, const std::string& reason) {
+  return AuditEvent("limit").text("peer", peer).text("reason", reason);
+}
+
+}  // namespace agentbox::sshd

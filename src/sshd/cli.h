@@ -1,0 +1,30 @@
+// pure: the command line of agentbox-sshd.
+#pragma once
+
+#include <span>
+#include <string>
+#include <variant>
+
+namespace agentbox::sshd {
+
+struct RunDoor {
+  std::string config;
+};
+struct RunListener {};  ///< only the monitor asks for it
+struct CheckPolicy {
+  std::string config;
+  bool json = false;
+};
+struct CheckHealth {
+  std::string address;  ///< HOST:PORT
+};
+/// Print TEXT and exit with CODE: help, the version, or what is wrong with the line.
+struct Say {
+  std::string text;
+  int code = 0;
+};
+using Command = std::variant<RunDoor, RunListener, CheckPolicy, CheckHealth, Say>;
+
+[[nodiscard]] Command parse_command_line(std::span<char* const> arguments);
+
+}  // namespace agentbox::sshd

@@ -1,0 +1,64 @@
+// pure: the door's configuration: YAML text to a value whose every field has been checked.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace agentbox::sshd {
+
+/// Bounds of the door; each is a key of `limits:`.
+struct Limits {
+  /// Connections at once. One process each, about half a MiB.
+  std::uint64_t connections = 512;
+  /// Connections at once that have not logged in; past it the oldest of them goes.
+  std::uint64_t unauthenticated = 256;
+  /// Sessions at once on one connection (ControlMaster).
+  std::uint64_t channels_per_connection = 16;
+  /// A refused offer of a key costs 1, a bad signature 5; at this many the connection ends.
+  std::uint64_t login_points = 20;
+  std::chrono::seconds login_grace{10};
+  /// An authenticated connection without a session is closed after this: gateways leak them.
+  std::chrono::seconds idle{60};
+  /// A silent client is asked this often whether it is there.
+  std::chrono::seconds keepalive{60};
+  /// Unanswered questions after which the link counts as lost.
+  std::uint64_t keepalive_misses = 3;
+  /// On SIGTERM running calls get this long.
+  std::chrono::seconds drain{20};
+};
+
+enum class KeysTrust : std::uint8_t {
+  kStrict,  ///< the key files must be out of everybody else's reach
+  kAny,     ///< a named weakening: whoever can write the files decides who enters
+};
+
+struct Config {
+  std::string listen_address = "::";  ///< numeric; `::` takes IPv4 too
+  std::uint16_t port = 2222;
+  std::string host_key = "/agentbox/hostkey/ssh_host_ed25519_key";
+  std::string keys_dir = "/agentbox/keys";  ///< holds authorized_keys, generation, revoked
+  KeysTrust keys_trust = KeysTrust::kStrict;
+  std::string link_socket = "/agentbox/link/door.sock";
+  std::uint32_t box_uid = 1000;       ///< the only user that may dial the link
+  std::string audit_sink = "stdout";  ///< or an absolute path
+  std::string log_format = "json";    ///< or text
+  std::vector<std::string> pass_env;  ///< names of the door's variables that commands get
+  Limits limits;
+};
+
+/// A configuration longer than this is a mistake.
+inline constexpr std::size_t kMaxConfigBytes = 1U << 20U;
+
+/// Reads the configuration; what is missing keeps its default. Errors name the line and the key.
+[[nodiscard]] Result<Config> parse_config(std::string_view text);
+
+/// True for a variable name that may be passed on: a POSIX name that is neither the door's own
+/// (AGENTBOX_*) nor one the loader or shell obeys before the command does (LD_*, BASH_ENV, ENV).
+[[nodiscard]] bool may_pass_env(std::string_view name);
+
+}  // namespace agentbox::sshd

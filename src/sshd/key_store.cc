@@ -1,0 +1,170 @@
+// edge: see key_store.h.
+#include "sshd/key_store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+
+#include "base/handle.h"
+#include "base/text.h"
+
+namespace agentbox::sshd {
+namespace {
+
+constexpr std::size_t kMaxRevokedLines = 10000;
+
+// Who could have changed what PATH names: every folder down to it, and the file. A folder with the
+// sticky bit is as good as a closed one, for its entries can only be moved by their owners.
+Status check_path_trust(const std::string& path) {
+  for (std::size_t start = 1;;) {
+    const auto slash = path.find('/', start);
+    const std::string part = path.substr(0, slash);
+    struct stat info {};
+    if (::lstat(part.c_str(), &info) != 0) {
+      return errno_error(part);
+    }
+    const bool sticky_folder = S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0;
+    const bool foreign = info.st_uid != 0 && info.st_uid != ::geteuid();
+    if (foreign || ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky_folder)) {
+      return Error{Code::kDenied,
+                   part +
+                       " can be written by others; whoever can write the keys decides who enters " +
+                       "(close it, or set keys_trust: any)"};
+    }
+    if (slash == std::string::npos) {
+      return {};
+    }
+    start = slash + 1;
+  }
+}
+
+Status check_trust(int fd) {
+  struct statvfs volume {};
+  if (::fstatvfs(fd, &volume) == 0 && (volume.f_flag & ST_RDONLY) != 0) {
+    return {};  // mounted read-only here: nobody inside can write it
+  }
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length =
+      ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path.data(), path.size() - 1);
+  if (length <= 0) {
+    return errno_error("the keys' resolved path");
+  }
+  return check_path_trust(std::string(path.data(), static_cast<std::size_t>(length)));
+}
+
+// The folder that holds the files themselves: of one projection, however the link moves later.
+Result<UniqueFd> open_folder(const std::string& folder) {
+  UniqueFd data(::open((folder + "/..data").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (data) {
+    return data;
+  }
+  UniqueFd plain(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!plain) {
+    return errno_error(folder);
+  }
+  return plain;
+}
+
+// The file's text, or nothing where it does not exist.
+Result<std::optional<std::string>> read_member(int folder, const char* name, KeysTrust trust) {
+  const UniqueFd fd(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) {
+    if (errno == ENOENT) {
+      return std::optional<std::string>{};
+    }
+    return errno_error(name);
+  }
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return Error{Code::kInvalid, std::string(name) + ": not a regular file"};
+  }
+  if (trust == KeysTrust::kStrict) {
+    AB_CHECK(check_trust(fd.get()));
+  }
+  auto text = read_fd_capped(fd.get(), kMaxKeysFileBytes);
+  if (!text.ok()) {
+    return std::move(text).error().in(name);
+  }
+  return std::optional<std::string>(std::move(text).value());
+}
+
+// One fingerprint a line. A line that says something this build does not know must not be skipped:
+// somebody meant to lock a key out.
+Result<std::vector<std::string>> parse_revoked(std::string_view text) {
+  std::vector<std::string> fingerprints;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) {
+      line.remove_suffix(1);
+    }
+    if (line.empty() || line.front() == '#') {
+      continue;
+    }
+    if (!is_fingerprint(line) || fingerprints.size() >= kMaxRevokedLines) {
+      return Error{Code::kInvalid, "revoked: not a SHA256 fingerprint: " + escape_text(line, 80)};
+    }
+    fingerprints.emplace_back(line);
+  }
+  return fingerprints;
+}
+
+}  // namespace
+
+Result<LoadedKeys> load_keys(const std::string& folder, KeysTrust trust) {
+  auto opened = open_folder(folder);
+  if (!opened.ok()) {
+    return opened.error().os_errno == ENOENT ? Result<LoadedKeys>(LoadedKeys{})
+                                             : std::move(opened).error();
+  }
+  const int fd = opened->get();
+  AB_TRY(authorized, read_member(fd, "authorized_keys", trust));
+  AB_TRY(generation, read_member(fd, "generation", trust));
+  AB_TRY(revoked, read_member(fd, "revoked", trust));
+  LoadedKeys loaded;
+  loaded.present = authorized.has_value();
+  auto parsed = parse_authorized_keys(authorized.value_or(""));
+  loaded.keys.entries = std::move(parsed.entries);
+  loaded.problems = std::move(parsed.problems);
+  std::string number = generation.value_or("");
+  while (number.ends_with('\n')) {
+    number.pop_back();
+  }
+  if (!number.empty()) {
+    auto value = parse_decimal(number);
+    if (!value.ok()) {
+      return std::move(value).error().in("generation");
+    }
+    loaded.keys.generation = *value;
+  }
+  AB_TRY(fingerprints, parse_revoked(revoked.value_or("")));
+  loaded.keys.revoked = std::move(fingerprints);
+  return loaded;
+}
+
+std::string keys_signature(const std::string& folder) {
+  std::string signature;
+  for (const char* name : {"/..data", "/authorized_keys", "/generation", "/revoked"}) {
+    struct stat info {};
+    if (::stat((folder + name).c_str(), &info) != 0) {
+      signature += "-;";
+      continue;
+    }
+    for (const auto part :
+         {static_cast<std::uint64_t>(info.st_dev), static_cast<std::uint64_t>(info.st_ino),
+          static_cast<std::uint64_t>(info.st_size), static_cast<std::uint64_t>(info.st_ctim.tv_sec),
+          static_cast<std::uint64_t>(info.st_ctim.tv_nsec)}) {
+      signature += std::to_string(part) + ',';
+    }
+    signature += ';';
+  }
+  return signature;
+}
+
+}  // namespace agentbox::sshd

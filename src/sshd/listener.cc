@@ -1,0 +1,304 @@
+// edge: see listener.h.
+#include "sshd/listener.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "base/event_loop.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "base/record_io.h"
+#include "base/text.h"
+#include "sshd/admission.h"
+#include "sshd/connection.h"
+#include "sshd/key_store.h"
+#include "sshd/lockdown.h"
+
+namespace agentbox::sshd {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kAbnormalDeathsBeforeFreshStart = 3;
+/// Connections that wait for the monitor's answer; it takes microseconds.
+constexpr std::size_t kMaxPending = 64;
+/// A peer that acknowledges nothing for this long is gone.
+constexpr unsigned kUserTimeoutMs = 180'000;
+
+void tune_socket(int fd) {
+  const int on = 1;
+  // Without it a reply waits for the delayed acknowledgement of the last one: 40 ms a call.
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeoutMs, sizeof kUserTimeoutMs);
+}
+
+void close_all_but(int one, int other) {
+  const auto low = static_cast<unsigned>(std::min(one, other));
+  const auto high = static_cast<unsigned>(std::max(one, other));
+  const auto close_range = [](unsigned first, unsigned last) {
+    if (first <= last) {
+      ::syscall(SYS_close_range, first, last, 0U);
+    }
+  };
+  close_range(3, low - 1);
+  close_range(low + 1, high - 1);
+  close_range(high + 1, ~0U);
+}
+
+class Listener {
+ public:
+  Listener(const Config& config, UniqueFd control, UniqueFd listening, EventLoop loop, SshBind bind)
+      : config_(config),
+        control_(std::move(control)),
+        listening_(std::move(listening)),
+        loop_(std::move(loop)),
+        bind_(std::move(bind)),
+        admission_(config.limits) {}
+
+  ListenerExit run();
+
+ private:
+  struct Waiting {
+    UniqueFd socket;
+    Peer peer;
+  };
+  struct Child {
+    std::uint64_t connection = 0;
+  };
+
+  Status watch_signals();
+  void accept_one();
+  void read_control();
+  void give_channel(const record::Channel& channel, std::vector<UniqueFd> fds);
+  void start_child(Waiting waiting, std::uint64_t connection, UniqueFd monitor);
+  [[noreturn]] void be_child(Waiting waiting, UniqueFd monitor);
+  void read_signals();
+  void reap();
+  void kill_child(std::uint64_t connection);
+  void tell(const record::Record& record);
+
+  const Config& config_;
+  UniqueFd control_;
+  UniqueFd listening_;
+  EventLoop loop_;
+  SshBind bind_;
+  Admission admission_;
+  UniqueFd signals_;
+  std::map<std::uint64_t, Waiting> waiting_;
+  std::map<pid_t, Child> children_;
+  std::uint64_t next_ticket_ = 1;
+  int abnormal_deaths_ = 0;
+  bool done_ = false;
+};
+
+Status Listener::watch_signals() {
+  sigset_t set{};
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGCHLD);
+  ::sigaddset(&set, SIGTERM);
+  ::sigaddset(&set, SIGINT);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  signals_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) {
+    return errno_error("signalfd");
+  }
+  return loop_.watch(signals_.get(), [this] { read_signals(); });
+}
+
+ListenerExit Listener::run() {
+  const Status watching = [&]() -> Status {
+    AB_CHECK(watch_signals());
+    AB_CHECK(set_nonblocking(listening_.get(), true));
+    AB_CHECK(loop_.watch(control_.get(), [this] { read_control(); }));
+    return loop_.watch(listening_.get(), [this] { accept_one(); });
+  }();
+  if (!watching.ok()) {
+    log::error("cannot listen", {{"reason", watching.error().what}});
+    return ListenerExit::kFailed;
+  }
+  while (!done_) {
+    if (abnormal_deaths_ >= kAbnormalDeathsBeforeFreshStart) {
+      log::warning("several connections crashed: starting the listener afresh");
+      return ListenerExit::kFreshLayout;
+    }
+    if (const Status turned = loop_.turn(Clock::now() + std::chrono::hours(1)); !turned.ok()) {
+      log::error("event loop", {{"reason", turned.error().what}});
+      return ListenerExit::kFailed;
+    }
+  }
+  return ListenerExit::kDone;
+}
+
+void Listener::accept_one() {
+  sockaddr_storage from{};
+  socklen_t length = sizeof from;
+  UniqueFd socket(
+      ::accept4(listening_.get(), reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC));
+  if (!socket) {
+    return;  // the client left first, or descriptors are short: the next event tries again
+  }
+  const auto address = Address::from_socket(from);
+  if (!address.ok()) {
+    return;
+  }
+  in_port_t port = 0;
+  if (from.ss_family == AF_INET) {
+    std::memcpy(&port, &reinterpret_cast<const sockaddr_in*>(&from)->sin_port, sizeof port);
+  } else {
+    std::memcpy(&port, &reinterpret_cast<const sockaddr_in6*>(&from)->sin6_port, sizeof port);
+  }
+  const Peer peer{*address, ntohs(port)};
+  const auto verdict = admission_.admit();
+  if (!verdict.admitted || waiting_.size() >= kMaxPending) {
+    tell(record::TurnedAway{peer.text(), "every place is taken by a connection that logged in"});
+    return;
+  }
+  if (verdict.displaced) {
+    tell(record::TurnedAway{peer.text(),
+                            "places are full: the oldest connection without a login ends"});
+    kill_child(*verdict.displaced);
+  }
+  tune_socket(socket.get());
+  const std::uint64_t ticket = next_ticket_++;
+  waiting_.emplace(ticket, Waiting{std::move(socket), peer});
+  tell(record::Accepted{ticket, peer.text()});
+}
+
+void Listener::read_control() {
+  auto received = receive_record(control_.get());
+  if (!received.ok() || !received->has_value()) {
+    done_ = true;
+    return;
+  }
+  auto& message = **received;
+  if (const auto* channel = std::get_if<record::Channel>(&message.record)) {
+    give_channel(*channel, std::move(message.fds));
+  } else if (const auto* logged_in = std::get_if<record::LoggedIn>(&message.record)) {
+    admission_.logged_in(logged_in->connection);
+  } else if (const auto* kill = std::get_if<record::Kill>(&message.record)) {
+    kill_child(kill->connection);
+  }
+}
+
+void Listener::give_channel(const record::Channel& channel, std::vector<UniqueFd> fds) {
+  auto node = waiting_.extract(channel.ticket);
+  if (!node.empty() && fds.size() == 1) {
+    start_child(std::move(node.mapped()), channel.connection, std::move(fds.front()));
+  }
+}
+
+void Listener::start_child(Waiting waiting, std::uint64_t connection, UniqueFd monitor) {
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    log::error("no process for a connection", {{"reason", errno_error("fork").what}});
+    return;
+  }
+  if (pid == 0) {
+    be_child(std::move(waiting), std::move(monitor));
+  }
+  children_[pid] = Child{connection};
+  admission_.opened(connection, Clock::now());
+  tell(record::Forked{connection, pid});
+}
+
+void Listener::be_child(Waiting waiting, UniqueFd monitor) {
+  close_all_but(waiting.socket.get(), monitor.get());
+  sigset_t none{};
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::prctl(PR_SET_NAME, "agentbox-net");
+  auto keys = load_keys(config_.keys_dir, config_.keys_trust);
+  auto session = accept_session(bind_.get(), std::move(waiting.socket));
+  const Status locked = lock_network_child();
+  if (!session.ok() || !locked.ok()) {
+    // Unlocked it must not read a byte.
+    ::_exit(static_cast<int>(ChildExit::kSetupFailed));
+  }
+  ChildExit code = ChildExit::kSetupFailed;
+  {
+    Connection connection({std::move(session).value(), std::move(monitor),
+                           keys.ok() ? std::move(keys->keys) : KeySet{}, waiting.peer,
+                           config_.limits});
+    code = connection.run();
+  }
+  ::_exit(static_cast<int>(code));
+}
+
+void Listener::read_signals() {
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    done_ = done_ || info.ssi_signo != SIGCHLD;
+  }
+  reap();
+}
+
+void Listener::reap() {
+  int status = 0;
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    auto node = children_.extract(pid);
+    if (node.empty()) {
+      continue;
+    }
+    const ExitStatus end = exit_status_of(status);
+    // Killed by us or an operator is no sign of an attack; any other signal may be one.
+    abnormal_deaths_ += !end.exited && end.value != SIGKILL && end.value != SIGTERM ? 1 : 0;
+    admission_.closed(node.mapped().connection);
+    tell(record::Reaped{node.mapped().connection,
+                        end.exited ? record::End::kExited : record::End::kSignalled, end.value});
+  }
+}
+
+void Listener::kill_child(std::uint64_t connection) {
+  for (const auto& [pid, child] : children_) {
+    if (child.connection == connection) {
+      ::kill(pid, SIGKILL);  // still ours: a pid is free for others only after reap()
+    }
+  }
+}
+
+void Listener::tell(const record::Record& record) {
+  if (const Status sent = send_record(control_.get(), record); !sent.ok()) {
+    done_ = true;
+  }
+}
+
+Result<Listener> make_listener(const Config& config, UniqueFd control, UniqueFd listening) {
+  AB_TRY(key, load_host_key(config.host_key));
+  AB_TRY(fingerprint, fingerprint_of(key.get()));
+  AB_TRY(text, public_text_of(key.get()));
+  AB_TRY(bind, make_bind(std::move(key)));
+  AB_TRY(loop, EventLoop::make());
+  AB_CHECK(send_record(control.get(), record::Listening{text, fingerprint}));
+  return Listener(config, std::move(control), std::move(listening), std::move(loop),
+                  std::move(bind));
+}
+
+}  // namespace
+
+ListenerExit run_listener(const Config& config, UniqueFd control, UniqueFd listening) {
+  ::signal(SIGPIPE, SIG_IGN);
+  if (const Status hidden = forbid_inspection(); !hidden.ok()) {
+    log::error("cannot hide from other processes", {{"reason", hidden.error().what}});
+    return ListenerExit::kFailed;
+  }
+  auto listener = make_listener(config, std::move(control), std::move(listening));
+  if (!listener.ok()) {
+    log::error("the listener cannot start", {{"reason", listener.error().what}});
+    return ListenerExit::kFailed;
+  }
+  return listener->run();
+}
+
+}  // namespace agentbox::sshd

@@ -1,0 +1,98 @@
+// edge: agentbox-sshd: the command line, and which of its processes this one is.
+#include <csignal>
+#include <cstdio>
+#include <span>
+#include <string>
+
+#include "base/log.h"
+#include "sshd/check.h"
+#include "sshd/cli.h"
+#include "sshd/config.h"
+#include "sshd/listener.h"
+#include "sshd/monitor.h"
+
+namespace agentbox::sshd {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+#ifdef AGENTBOX_SANITIZED
+constexpr bool kSanitizerBuild = true;
+#else
+constexpr bool kSanitizerBuild = false;
+#endif
+
+int say(const std::string& text, int code) {
+  std::fputs(text.c_str(), code == 0 ? stdout : stderr);
+  return code;
+}
+
+int complain(const Error& error) { return say("agentbox-sshd: " + error.what + '\n', kExitUsage); }
+
+struct Loaded {
+  std::string text;
+  Config config;
+};
+
+Result<Loaded> load_config(const std::string& path) {
+  AB_TRY(text, read_file_capped(path, kMaxConfigBytes));
+  auto config = parse_config(text);
+  if (!config.ok()) {
+    return std::move(config).error().in(path);
+  }
+  return Loaded{std::move(text), std::move(config).value()};
+}
+
+void start_log(const Config& config, std::string_view program) {
+  log::start(program, config.log_format == "json", log::Level::kInfo);
+}
+
+int run(const RunDoor& command) {
+  auto loaded = load_config(command.config);
+  if (!loaded.ok()) {
+    return complain(loaded.error());
+  }
+  start_log(loaded->config, "agentbox-sshd");
+  auto monitor = Monitor::make(std::move(loaded->config), std::move(loaded->text));
+  if (!monitor.ok()) {
+    log::error("the door cannot start", {{"reason", monitor.error().what}});
+    return kExitFailed;
+  }
+  return monitor->run();
+}
+
+int run(const RunListener&) {
+  const auto text = read_fd_capped(kConfigFd, kMaxConfigBytes);
+  const auto config = text.ok() ? parse_config(*text) : Result<Config>(text.error());
+  if (!config.ok()) {
+    return complain(config.error());
+  }
+  start_log(*config, "agentbox-sshd listener");
+  return static_cast<int>(run_listener(*config, UniqueFd(kControlFd), UniqueFd(kListenFd)));
+}
+
+int run(const CheckPolicy& command) {
+  const auto loaded = load_config(command.config);
+  if (!loaded.ok()) {
+    return complain(loaded.error());
+  }
+  const auto policy = describe_policy(loaded->config, kSanitizerBuild);
+  return say(
+      command.json ? dump_json(render_policy_json(policy), 2) + '\n' : render_policy_text(policy),
+      0);
+}
+
+int run(const CheckHealth& command) {
+  return say("agentbox-sshd: --health " + command.address + ": not in this build\n", kExitUsage);
+}
+
+int run(const Say& command) { return say(command.text, command.code); }
+
+}  // namespace
+}  // namespace agentbox::sshd
+
+int main(int argc, char** argv) {
+  const auto command =
+      agentbox::sshd::parse_command_line(std::span(argv, static_cast<std::size_t>(argc)));
+  return std::visit([](const auto& chosen) { return agentbox::sshd::run(chosen); }, command);
+}

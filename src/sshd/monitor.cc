@@ -1,0 +1,414 @@
+// edge: see monitor.h. Starting, stopping, the keys and the listener; sessions are in
+// monitor_sessions.cc.
+#include "sshd/monitor.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "sshd/listener.h"
+#include "sshd/lockdown.h"
+
+namespace agentbox::sshd {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Everything with a date is looked at this often.
+constexpr auto kTick = 1s;
+/// A connection that was told to end has this long.
+constexpr auto kHangUpGrace = 2s;
+/// The network child enforces the login grace itself; this is for one that cannot.
+constexpr auto kGraceSlack = 5s;
+constexpr auto kMaxRestartPause = 5s;
+constexpr int kBacklog = 512;
+
+Result<UniqueFd> listen_on(const Address& address, std::uint16_t port) {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+  if (address.is_v4()) {
+    auto* v4 = reinterpret_cast<sockaddr_in*>(&storage);
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(port);
+    ::inet_pton(AF_INET, address.text().c_str(), &v4->sin_addr);
+    length = sizeof *v4;
+  } else {
+    auto* v6 = reinterpret_cast<sockaddr_in6*>(&storage);
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(port);
+    ::inet_pton(AF_INET6, address.text().c_str(), &v6->sin6_addr);
+    length = sizeof *v6;
+  }
+  UniqueFd fd(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) {
+    return errno_error("socket");
+  }
+  const int on = 1;
+  const int off = 0;
+  // No SO_REUSEPORT: with it another process of this user could take a share of the port.
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (!address.is_v4()) {
+    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  }
+  const std::string where = Peer{address, port}.text();
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&storage), length) != 0 ||
+      ::listen(fd.get(), kBacklog) != 0) {
+    return errno_error("listen on " + where);
+  }
+  return fd;
+}
+
+std::uint16_t port_of(int fd) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &length);
+  in_port_t port = 0;  // at the same place in both families
+  std::memcpy(&port, reinterpret_cast<const char*>(&storage) + offsetof(sockaddr_in, sin_port),
+              sizeof port);
+  return ntohs(port);
+}
+
+Result<std::vector<std::string>> environment_to_pass(const std::vector<std::string>& names) {
+  std::vector<std::string> pairs;
+  for (const std::string& name : names) {
+    // The process has one thread, and nothing here changes the environment.
+    const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
+    if (value == nullptr) {
+      log::warning("pass_env names a variable that is not set", {{"name", name}});
+      continue;
+    }
+    std::string pair = name + '=' + value;
+    if (escape_text(pair).size() > record::kMaxTextBytes) {
+      return Error{Code::kLimit, "pass_env: " + name + " is longer than " +
+                                     std::to_string(record::kMaxTextBytes) + " bytes"};
+    }
+    pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
+
+// The configuration as a descriptor: the listener must not read a file that has changed since.
+Result<UniqueFd> memory_file(const std::string& text) {
+  UniqueFd fd(::memfd_create("agentbox-sshd.yaml", MFD_CLOEXEC));
+  if (!fd) {
+    return errno_error("memfd");
+  }
+  AB_CHECK(write_all(fd.get(), text));
+  if (::lseek(fd.get(), 0, SEEK_SET) != 0) {
+    return errno_error("memfd");
+  }
+  return fd;
+}
+
+std::vector<std::string> listener_environment() {
+  std::vector<std::string> environment;
+#ifdef AGENTBOX_SANITIZED
+  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(name)) {  // NOLINT(concurrency-mt-unsafe): one thread
+      environment.push_back(std::string(name) + '=' + value);
+    }
+  }
+#endif
+  return environment;
+}
+
+}  // namespace
+
+Result<Monitor> Monitor::make(Config config, std::string config_text) {
+  AB_TRY(loop, EventLoop::make());
+  AB_TRY(sink, AuditSink::open(config.audit_sink));
+  return Monitor(std::move(config), std::move(config_text), std::move(loop), std::move(sink));
+}
+
+int Monitor::run() {
+  ::signal(SIGPIPE, SIG_IGN);
+  if (const Status started = start(); !started.ok()) {
+    log::error("the door cannot start", {{"reason", started.error().what}});
+    return 1;
+  }
+  auto next_tick = Clock::now() + kTick;
+  while (!stopped()) {
+    if (const Status turned = loop_.turn(std::min(next_tick, restart_listener_at_)); !turned.ok()) {
+      log::error("event loop", {{"reason", turned.error().what}});
+      return 1;
+    }
+    if (Clock::now() >= restart_listener_at_) {
+      restart_listener_at_ = Clock::time_point::max();
+      if (const Status started = start_listener(); !started.ok()) {
+        log::error("the listener cannot start", {{"reason", started.error().what}});
+        restart_listener_at_ = Clock::now() + kMaxRestartPause;
+      }
+    }
+    if (Clock::now() >= next_tick) {
+      next_tick = Clock::now() + kTick;
+      tick();
+    }
+  }
+  log::info("stopped");
+  return 0;
+}
+
+Status Monitor::start() {
+  AB_CHECK(forbid_inspection());
+  // Network children outlive a listener that dies; they are then ours.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  AB_TRY(passed, environment_to_pass(config_.pass_env));
+  passed_environment_ = std::move(passed);
+  AB_CHECK(load_keys_first());
+  AB_CHECK(open_port());
+  AB_CHECK(open_link());
+  AB_CHECK(watch_signals());
+  return start_listener();
+}
+
+Status Monitor::open_port() {
+  AB_TRY(address, Address::parse(config_.listen_address));
+  AB_TRY(fd, listen_on(address, config_.port));
+  address_ = Peer{address, port_of(fd.get())}.text();
+  port_ = std::move(fd);
+  return {};
+}
+
+Status Monitor::open_link() {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  if (config_.link_socket.size() >= sizeof name.sun_path) {
+    return Error{Code::kLimit,
+                 "link.socket: longer than " + std::to_string(sizeof name.sun_path - 1) + " bytes"};
+  }
+  std::memcpy(name.sun_path, config_.link_socket.c_str(), config_.link_socket.size());
+  UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) {
+    return errno_error("socket");
+  }
+  ::unlink(config_.link_socket.c_str());
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) != 0 ||
+      // Who may dial is decided by the caller's uid, which the mode could not express.
+      ::chmod(config_.link_socket.c_str(), 0666) != 0 || ::listen(fd.get(), 8) != 0) {
+    return errno_error(config_.link_socket);
+  }
+  link_listener_ = std::move(fd);
+  return loop_.watch(link_listener_.get(), [this] { accept_link(); });
+}
+
+Status Monitor::watch_signals() {
+  sigset_t set{};
+  ::sigemptyset(&set);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) {
+    ::sigaddset(&set, signal);
+  }
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  signals_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) {
+    return errno_error("signalfd");
+  }
+  return loop_.watch(signals_.get(), [this] { read_signals(); });
+}
+
+Status Monitor::start_listener() {
+  AB_TRY(control, make_socketpair(SOCK_SEQPACKET));
+  AB_TRY(config, memory_file(config_text_));
+  SpawnPlan plan;
+  plan.exe = "/proc/self/exe";
+  plan.argv = {"agentbox-sshd", "--listener"};
+  plan.environment = listener_environment();
+  plan.descriptors = {{STDERR_FILENO, STDERR_FILENO},
+                      {kControlFd, control.second.get()},
+                      {kListenFd, port_.get()},
+                      {kConfigFd, config.get()}};
+  AB_TRY(child, spawn(plan));
+  listener_ = std::move(child);
+  ++listener_run_;
+  if (control_) {
+    loop_.forget(control_.get());
+  }
+  control_ = std::move(control.first);
+  return loop_.watch(control_.get(), [this] { read_listener(); });
+}
+
+void Monitor::read_signals() {
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) {
+      begin_stop();
+    } else if (info.ssi_signo == SIGHUP) {
+      refresh_keys();
+    }
+  }
+  reap();
+}
+
+void Monitor::reap() {
+  int status = 0;
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (listener_ && listener_->pid == pid) {
+      listener_.reset();
+      listener_ended(exit_status_of(status));
+    }
+  }
+}
+
+void Monitor::listener_ended(ExitStatus how) {
+  if (control_) {
+    loop_.forget(control_.get());
+    control_.reset();
+  }
+  if (stop_at_) {
+    return;
+  }
+  const bool crashed = !how.exited || how.value == static_cast<int>(ListenerExit::kFailed);
+  log::warning("the listener ended and is started again; sessions go on",
+               {{"how", how.exited ? "exit" : "signal"}, {"status", std::to_string(how.value)}});
+  restart_listener_at_ = Clock::now() + restart_pause_;
+  restart_pause_ =
+      crashed ? std::min<std::chrono::milliseconds>(restart_pause_ * 2 + 100ms, kMaxRestartPause)
+              : 0ms;
+}
+
+void Monitor::begin_stop() {
+  if (stop_at_) {
+    return;
+  }
+  stop_at_ = Clock::now() + config_.limits.drain;
+  log::info("stopping", {{"sessions", std::to_string(sessions_.size())}});
+  // The port closes with the listener's copy.
+  port_.reset();
+  if (control_) {
+    loop_.forget(control_.get());
+    control_.reset();
+  }
+  while (!wishes_.empty()) {
+    const Wish wish = wishes_.front();
+    wishes_.pop_front();
+    if (const auto at = clients_.find(wish.connection); at != clients_.end()) {
+      deny_session(at->second, wish.channel, "the door is stopping");
+    }
+  }
+  if (link_ready_) {
+    const record::Drain drain{static_cast<std::uint32_t>(config_.limits.drain.count())};
+    static_cast<void>(send_record(link_.get(), drain));
+  }
+}
+
+// Two steps: the sessions first, then the connections.
+bool Monitor::stopped() {
+  if (!stop_at_) {
+    return false;
+  }
+  const auto now = Clock::now();
+  if (!last_stop_at_ && (sessions_.empty() || now >= *stop_at_)) {
+    last_stop_at_ = now + kHangUpGrace;
+    for (auto& [id, client] : clients_) {
+      hang_up(client, "the door is stopping");
+    }
+  }
+  return last_stop_at_ && (clients_.empty() || now >= *last_stop_at_) &&
+         (!audit_.blocked() || now >= *last_stop_at_);
+}
+
+void Monitor::tick() {
+  const auto now = Clock::now();
+  audit_.flush();
+  resume_sessions();
+  if (keys_signature(config_.keys_dir) != keys_signature_) {
+    refresh_keys();
+  } else {
+    evict_unauthorised();  // a key can expire without any file changing
+  }
+  for (auto& [id, client] : clients_) {
+    if (client.kill_at && now >= *client.kill_at) {
+      kill_client(client);
+    } else if (!client.logged_in &&
+               now >= client.since + config_.limits.login_grace + kGraceSlack) {
+      hang_up(client, "no login within the grace time");
+    }
+  }
+  while (!wishes_.empty() && now >= wishes_.front().until) {
+    const Wish wish = wishes_.front();
+    wishes_.pop_front();
+    if (const auto at = clients_.find(wish.connection); at != clients_.end()) {
+      deny_session(at->second, wish.channel, "the box's side is not there; try again in a moment");
+    }
+  }
+}
+
+Status Monitor::load_keys_first() {
+  keys_signature_ = keys_signature(config_.keys_dir);
+  auto loaded = load_keys(config_.keys_dir, config_.keys_trust);
+  if (!loaded.ok()) {
+    return std::move(loaded).error().in("keys");
+  }
+  put_in_force(std::move(loaded).value());
+  return {};
+}
+
+void Monitor::refresh_keys() {
+  keys_signature_ = keys_signature(config_.keys_dir);
+  auto loaded = load_keys(config_.keys_dir, config_.keys_trust);
+  if (!loaded.ok()) {
+    // Fail closed: what cannot be read authorises nobody.
+    log::error("the keys cannot be used: nobody can enter", {{"reason", loaded.error().what}});
+    audit(keys_refused_event(loaded.error().what));
+    keys_ = KeySet{};
+    keys_.generation = highest_generation_;
+  } else if (loaded->keys.generation < highest_generation_) {
+    const std::string reason = "generation " + std::to_string(loaded->keys.generation) +
+                               " is older than " + std::to_string(highest_generation_) +
+                               ", which was in force";
+    log::error("older keys are refused", {{"reason", reason}});
+    audit(keys_refused_event(reason));
+  } else {
+    put_in_force(std::move(loaded).value());
+  }
+  evict_unauthorised();
+}
+
+void Monitor::put_in_force(LoadedKeys loaded) {
+  keys_ = std::move(loaded.keys);
+  highest_generation_ = keys_.generation;
+  for (const KeyProblem& problem : loaded.problems) {
+    log::warning("a line of authorized_keys counts for nothing",
+                 {{"line", std::to_string(problem.line)}, {"reason", problem.what}});
+  }
+  if (keys_.entries.empty()) {
+    log::warning(loaded.present ? "authorized_keys holds no key: nobody can enter"
+                                : "there is no authorized_keys: nobody can enter",
+                 {{"folder", config_.keys_dir}});
+  }
+  bad_key_lines_ = loaded.problems.size();
+  if (!host_key_.empty()) {  // else the listener's first record brings it, and the event with it
+    audit(keys_loaded_event(keys_, bad_key_lines_, host_key_));
+  }
+}
+
+void Monitor::evict_unauthorised() {
+  for (auto& [id, client] : clients_) {
+    if (client.logged_in && !client.kill_at && judge(client).entry == nullptr) {
+      hang_up(client, std::string(judge(client).reason));
+    }
+  }
+}
+
+AuthVerdict Monitor::judge(const Client& client) const {
+  return decide_auth(
+      {kLoginUser, client.facts.key, client.address, static_cast<std::int64_t>(std::time(nullptr))},
+      keys_);
+}
+
+}  // namespace agentbox::sshd

@@ -1,0 +1,155 @@
+// edge: the door's first process: keeps the port, the keys in force, the link to the box and the
+// audit; makes every session; parses nothing a client sent.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "base/handle.h"
+#include "base/process.h"
+#include "base/record_io.h"
+#include "sshd/audit_events.h"
+#include "sshd/audit_sink.h"
+#include "sshd/config.h"
+#include "sshd/key_store.h"
+#include "sshd/policy.h"
+
+namespace agentbox::sshd {
+
+/// Requests and refused logins one connection may have audited before it is cut off.
+inline constexpr std::uint64_t kMaxAuditLinesPerConnection = 2000;
+/// Sessions one connection may start in its life; a taken-over network child can spawn no more.
+inline constexpr std::uint64_t kMaxSessionsPerConnection = 10'000;
+
+class Monitor {
+ public:
+  /// CONFIG_TEXT is what CONFIG was read from: the listener reads the same text, not the file
+  /// again.
+  [[nodiscard]] static Result<Monitor> make(Config config, std::string config_text);
+
+  /// Runs until SIGTERM; the process's exit code.
+  int run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Client {
+    ConnectionFacts facts;
+    Address address;
+    UniqueFd records;
+    pid_t pid = -1;
+    std::uint64_t listener_run = 0;  ///< which incarnation of the listener forked it
+    bool logged_in = false;
+    std::set<std::string> sessions;
+    std::uint64_t audit_lines = 0;
+    std::uint64_t sessions_started = 0;
+    Clock::time_point since;
+    std::optional<Clock::time_point> kill_at;  ///< told to end; killed if it has not by then
+    std::optional<record::Closing> closing;
+  };
+  struct Session {
+    SessionFacts facts;
+    std::uint32_t channel = 0;
+    UniqueFd records;
+    std::uint64_t calls = 0;
+    Clock::time_point since;
+  };
+  struct Wish {
+    std::uint64_t connection = 0;
+    std::uint32_t channel = 0;
+    Clock::time_point until;
+  };
+
+  Monitor(Config config, std::string config_text, EventLoop loop, AuditSink audit)
+      : config_(std::move(config)),
+        config_text_(std::move(config_text)),
+        loop_(std::move(loop)),
+        audit_(std::move(audit)) {}
+
+  // Start and stop.
+  Status start();
+  Status open_port();
+  Status open_link();
+  Status watch_signals();
+  Status start_listener();
+  void read_signals();
+  void reap();
+  void listener_ended(ExitStatus how);
+  void begin_stop();
+  [[nodiscard]] bool stopped();
+  void tick();
+
+  // Keys.
+  Status load_keys_first();
+  void refresh_keys();
+  void put_in_force(LoadedKeys loaded);
+  void evict_unauthorised();
+
+  // The listener and its children.
+  void read_listener();
+  void admit(const record::Accepted& accepted);
+  void read_client(std::uint64_t id);
+  void handle_client(Client& client, const record::Record& message);
+  void auth_tried(Client& client, const record::AuthTried& tried);
+  void client_gone(std::uint64_t id);
+  void hang_up(Client& client, const std::string& reason);
+  void kill_client(const Client& client);
+
+  // Sessions.
+  void want_session(Client& client, std::uint32_t channel);
+  void grant_session(Client& client, std::uint32_t channel);
+  Status start_session(Client& client, std::uint32_t channel, const KeyEntry& entry);
+  void deny_session(Client& client, std::uint32_t channel, const std::string& reason);
+  void read_session(const std::string& id);
+  bool read_one_call(Session& session);
+  void session_ended(const std::string& id, record::End how, int status);
+  [[nodiscard]] AuthVerdict judge(const Client& client) const;
+
+  // The link to the box.
+  void accept_link();
+  void read_link();
+  void link_lost();
+
+  void audit(const AuditEvent& event) { audit_.write(event); }
+  void resume_sessions();
+
+  Config config_;
+  std::string config_text_;
+  EventLoop loop_;
+  AuditSink audit_;
+  KeySet keys_;
+  std::string keys_signature_;
+  std::uint64_t highest_generation_ = 0;
+  std::size_t bad_key_lines_ = 0;
+  std::vector<std::string> passed_environment_;
+  std::string host_key_;
+  std::string address_;
+  UniqueFd port_;
+  UniqueFd link_listener_;
+  UniqueFd link_;
+  bool link_ready_ = false;
+  UniqueFd signals_;
+  UniqueFd control_;
+  std::optional<Child> listener_;
+  std::uint64_t listener_run_ = 0;
+  Clock::time_point restart_listener_at_ = Clock::time_point::max();
+  std::chrono::milliseconds restart_pause_{0};
+  std::map<std::uint64_t, Client> clients_;
+  std::map<std::string, Session> sessions_;
+  std::deque<Wish> wishes_;  ///< sessions that wait for the box's side
+  std::uint64_t next_connection_ = 1;
+  bool sessions_paused_ = false;
+  std::optional<Clock::time_point> stop_at_;
+  std::optional<Clock::time_point> last_stop_at_;
+};
+
+}  // namespace agentbox::sshd

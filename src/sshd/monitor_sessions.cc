@@ -1,0 +1,371 @@
+// edge: see monitor.h. Connections, sessions and the link to the box.
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "sshd/monitor.h"
+
+namespace agentbox::sshd {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A session that the box's side cannot take now waits this long for it: long enough for a restart.
+constexpr auto kBoxWait = 10s;
+constexpr auto kHangUpGrace = 2s;
+constexpr std::size_t kSessionIdBytes = 16;
+
+// `192.0.2.1:4242`, `[2001:db8::1]:4242`: the text the listener made with Peer::text().
+Result<Address> address_of(const std::string& peer) {
+  const auto colon = peer.rfind(':');
+  std::string host = peer.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  return Address::parse(host);
+}
+
+}  // namespace
+
+void Monitor::read_listener() {
+  auto received = receive_record(control_.get());
+  if (!received.ok() || !received->has_value()) {
+    loop_.forget(control_.get());  // its end is dealt with when it is reaped
+    control_.reset();
+    return;
+  }
+  const record::Record& message = (*received)->record;
+  if (const auto* listening = std::get_if<record::Listening>(&message)) {
+    host_key_ = listening->host_key;
+    restart_pause_ = std::chrono::milliseconds(0);
+    audit(listen_event(address_, *listening));
+    audit(keys_loaded_event(keys_, bad_key_lines_, host_key_));
+    log::info("listening", {{"address", address_}, {"host_key", listening->fingerprint}});
+  } else if (const auto* accepted = std::get_if<record::Accepted>(&message)) {
+    admit(*accepted);
+  } else if (const auto* turned = std::get_if<record::TurnedAway>(&message)) {
+    audit(limit_event(turned->peer, turned->reason));
+  } else if (const auto* forked = std::get_if<record::Forked>(&message)) {
+    if (const auto at = clients_.find(forked->connection); at != clients_.end()) {
+      at->second.pid = forked->pid;
+    }
+  } else if (const auto* reaped = std::get_if<record::Reaped>(&message); reaped != nullptr) {
+    if (reaped->how == record::End::kSignalled && reaped->status != SIGKILL) {
+      log::warning("a network child crashed", {{"connection", std::to_string(reaped->connection)},
+                                               {"signal", std::to_string(reaped->status)}});
+    }
+  }
+}
+
+void Monitor::admit(const record::Accepted& accepted) {
+  const auto address = address_of(accepted.peer);
+  auto pair = make_socketpair(SOCK_SEQPACKET);
+  const bool full = clients_.size() >= config_.limits.connections;
+  if (stop_at_ || full || !address.ok() || !pair.ok()) {
+    if (full) {
+      audit(limit_event(accepted.peer, "connections"));
+    }
+    static_cast<void>(send_record(control_.get(), record::Channel{accepted.ticket, 0}));
+    return;
+  }
+  const std::uint64_t id = next_connection_++;
+  Client client;
+  client.facts = {id, accepted.peer, ""};
+  client.address = *address;
+  client.since = Clock::now();
+  client.listener_run = listener_run_;
+  if (!set_nonblocking(pair->first.get(), true).ok() ||
+      !loop_.watch(pair->first.get(), [this, id] { read_client(id); }).ok()) {
+    return;
+  }
+  client.records = std::move(pair->first);
+  audit(connect_event(client.facts));
+  clients_.emplace(id, std::move(client));
+  // If the listener is gone the other end closes here, and the client with it.
+  static_cast<void>(
+      send_record(control_.get(), record::Channel{accepted.ticket, id}, {pair->second.get()}));
+}
+
+void Monitor::read_client(std::uint64_t id) {
+  const auto at = clients_.find(id);
+  if (at == clients_.end()) {
+    return;
+  }
+  auto received = receive_record(at->second.records.get());
+  if (!received.ok()) {
+    if (received.error().code != Code::kUnavailable) {
+      // Not a record: a network child that has been taken over.
+      log::error("a connection broke the record protocol", {{"connection", std::to_string(id)}});
+      kill_client(at->second);
+      client_gone(id);
+    }
+    return;
+  }
+  if (!received->has_value()) {
+    client_gone(id);
+    return;
+  }
+  handle_client(at->second, (*received)->record);
+}
+
+void Monitor::handle_client(Client& client, const record::Record& message) {
+  if (const auto* tried = std::get_if<record::AuthTried>(&message)) {
+    ++client.audit_lines;
+    auth_tried(client, *tried);
+  } else if (const auto* requested = std::get_if<record::Requested>(&message)) {
+    ++client.audit_lines;
+    audit(request_event(client.facts, *requested));
+  } else if (const auto* wanted = std::get_if<record::SessionWanted>(&message)) {
+    want_session(client, wanted->channel);
+  } else if (const auto* closing = std::get_if<record::Closing>(&message)) {
+    client.closing = *closing;
+  }
+  if (client.audit_lines > kMaxAuditLinesPerConnection && !client.kill_at) {
+    audit(limit_event(client.facts.peer, "more than " +
+                                             std::to_string(kMaxAuditLinesPerConnection) +
+                                             " requests on one connection"));
+    hang_up(client, "too many requests");
+  }
+}
+
+void Monitor::auth_tried(Client& client, const record::AuthTried& tried) {
+  audit(auth_event(client.facts, tried));
+  if (!tried.accepted || !tried.final || client.logged_in) {
+    return;
+  }
+  client.facts.key = tried.key;
+  const AuthVerdict verdict = judge(client);
+  if (verdict.entry == nullptr) {
+    client.facts.key.clear();
+    hang_up(client, std::string(verdict.reason));
+    return;
+  }
+  client.logged_in = true;
+  if (control_ && client.listener_run == listener_run_) {
+    static_cast<void>(send_record(control_.get(), record::LoggedIn{client.facts.id}));
+  }
+}
+
+void Monitor::client_gone(std::uint64_t id) {
+  const auto at = clients_.find(id);
+  if (at == clients_.end()) {
+    return;
+  }
+  audit(disconnect_event(at->second.facts, at->second.closing.value_or(
+                                               record::Closing{"connection process ended", 0, 0})));
+  std::erase_if(wishes_, [&](const Wish& wish) { return wish.connection == id; });
+  loop_.forget(at->second.records.get());
+  clients_.erase(at);
+}
+
+void Monitor::hang_up(Client& client, const std::string& reason) {
+  if (client.kill_at) {
+    return;
+  }
+  client.kill_at = Clock::now() + kHangUpGrace;
+  if (!send_record(client.records.get(), record::HangUp{escape_text(reason, 200)}).ok()) {
+    client.kill_at = Clock::now();
+  }
+}
+
+void Monitor::kill_client(const Client& client) {
+  if (control_ && client.listener_run == listener_run_) {
+    static_cast<void>(send_record(control_.get(), record::Kill{client.facts.id}));
+  } else if (client.pid > 0) {
+    ::kill(client.pid, SIGKILL);  // its listener died, so it is our child: the pid is nobody else's
+  }
+}
+
+void Monitor::want_session(Client& client, std::uint32_t channel) {
+  if (!client.logged_in || judge(client).entry == nullptr) {
+    deny_session(client, channel, "the key is not authorised");
+    hang_up(client, "the key is not authorised");
+  } else if (stop_at_) {
+    deny_session(client, channel, "the door is stopping");
+  } else if (client.sessions.size() >= config_.limits.channels_per_connection ||
+             client.sessions_started >= kMaxSessionsPerConnection) {
+    audit(limit_event(client.facts.peer, "sessions of one connection"));
+    deny_session(client, channel, "too many sessions on this connection");
+  } else if (audit_.blocked()) {
+    deny_session(client, channel, "the audit log takes nothing now");
+  } else if (!link_ready_) {
+    wishes_.push_back({client.facts.id, channel, Clock::now() + kBoxWait});
+  } else {
+    grant_session(client, channel);
+  }
+}
+
+void Monitor::grant_session(Client& client, std::uint32_t channel) {
+  const KeyEntry* entry = judge(client).entry;
+  if (entry == nullptr) {
+    deny_session(client, channel, "the key is not authorised");
+    return;
+  }
+  if (const Status started = start_session(client, channel, *entry); !started.ok()) {
+    log::error("a session could not be made", {{"reason", started.error().what}});
+    deny_session(client, channel, "the box could not take the session; try again in a moment");
+  }
+}
+
+Status Monitor::start_session(Client& client, std::uint32_t channel, const KeyEntry& entry) {
+  AB_TRY(stdio, make_socketpair(SOCK_STREAM));
+  AB_TRY(log_pipe, make_pipe());
+  AB_TRY(records, make_socketpair(SOCK_SEQPACKET));
+  AB_CHECK(set_nonblocking(stdio.first.get(), true));
+  AB_CHECK(set_nonblocking(log_pipe.first.get(), true));
+  AB_CHECK(set_nonblocking(records.first.get(), true));
+  const record::Start start =
+      plan_session(random_hex(kSessionIdBytes), entry, keys_.generation, passed_environment_);
+  AB_CHECK(send_record(link_.get(), start,
+                       {stdio.second.get(), log_pipe.second.get(), records.second.get()}));
+  // From here on the box knows the session; whatever fails now ends with its own end.
+  Session session;
+  session.facts = {start.session, client.facts.id, client.facts.peer, start.key, start.role};
+  session.channel = channel;
+  session.since = Clock::now();
+  AB_CHECK(loop_.watch(records.first.get(), [this, id = start.session] { read_session(id); }));
+  session.records = std::move(records.first);
+  audit(session_start_event(session.facts));
+  client.sessions.insert(start.session);
+  ++client.sessions_started;
+  sessions_.emplace(start.session, std::move(session));
+  return send_record(client.records.get(), record::SessionGiven{channel, start.session},
+                     {stdio.first.get(), log_pipe.first.get()});
+}
+
+void Monitor::deny_session(Client& client, std::uint32_t channel, const std::string& reason) {
+  static_cast<void>(
+      send_record(client.records.get(), record::SessionDenied{channel, escape_text(reason, 200)}));
+}
+
+// One audit record of a session; false where there is none now.
+bool Monitor::read_one_call(Session& session) {
+  auto received = receive_record(session.records.get());
+  if (!received.ok() || !received->has_value()) {
+    const bool over = received.ok() || received.error().code != Code::kUnavailable;
+    if (over) {
+      loop_.forget(session.records.get());
+      session.records.reset();
+    }
+    return false;
+  }
+  if (const auto* call = std::get_if<record::ToolCalled>(&(*received)->record)) {
+    ++session.calls;
+    audit(tool_call_event(session.facts, *call));
+  }
+  return true;
+}
+
+void Monitor::read_session(const std::string& id) {
+  const auto at = sessions_.find(id);
+  if (at == sessions_.end()) {
+    return;
+  }
+  if (audit_.blocked()) {
+    // The session's next record waits in its socket, and so does its reply.
+    loop_.pause(at->second.records.get());
+    sessions_paused_ = true;
+    return;
+  }
+  static_cast<void>(read_one_call(at->second));
+}
+
+void Monitor::resume_sessions() {
+  if (!sessions_paused_ || audit_.blocked()) {
+    return;
+  }
+  sessions_paused_ = false;
+  for (const auto& [id, session] : sessions_) {
+    if (session.records) {
+      loop_.resume(session.records.get());
+    }
+  }
+}
+
+void Monitor::session_ended(const std::string& id, record::End how, int status) {
+  const auto at = sessions_.find(id);
+  if (at == sessions_.end()) {
+    return;
+  }
+  Session& session = at->second;
+  while (session.records && read_one_call(session)) {
+  }
+  const auto lasted =
+      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - session.since);
+  audit(session_end_event(session.facts, how, status, session.calls, lasted.count()));
+  if (const auto client = clients_.find(session.facts.connection); client != clients_.end()) {
+    client->second.sessions.erase(id);
+    static_cast<void>(send_record(client->second.records.get(),
+                                  record::SessionOver{session.channel, how, status}));
+  }
+  if (session.records) {
+    loop_.forget(session.records.get());
+  }
+  sessions_.erase(at);
+}
+
+void Monitor::accept_link() {
+  UniqueFd caller(::accept4(link_listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!caller) {
+    return;
+  }
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (::getsockopt(caller.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
+      peer.uid != config_.box_uid) {
+    audit(limit_event(
+        "", "a caller of user " + std::to_string(peer.uid) + " dialled the link and was refused"));
+    return;
+  }
+  if (link_) {
+    read_link();  // its end may lie in the queue: the caller would then be its successor
+  }
+  if (link_) {
+    audit(limit_event("", "a second caller dialled the link and was refused"));
+    return;
+  }
+  if (loop_.watch(caller.get(), [this] { read_link(); }).ok()) {
+    link_ = std::move(caller);
+  }
+}
+
+void Monitor::read_link() {
+  auto received = receive_record(link_.get());
+  if (!received.ok() && received.error().code == Code::kUnavailable) {
+    return;
+  }
+  if (!received.ok() || !received->has_value()) {
+    link_lost();
+    return;
+  }
+  const record::Record& message = (*received)->record;
+  if (const auto* ready = std::get_if<record::Ready>(&message)) {
+    link_ready_ = true;
+    log::info("the box's side is there", {{"version", ready->version}});
+    for (auto waiting = std::exchange(wishes_, {}); !waiting.empty(); waiting.pop_front()) {
+      if (const auto at = clients_.find(waiting.front().connection); at != clients_.end()) {
+        want_session(at->second, waiting.front().channel);
+      }
+    }
+  } else if (const auto* ended = std::get_if<record::Ended>(&message)) {
+    session_ended(ended->session, ended->how, ended->status);
+  }
+}
+
+void Monitor::link_lost() {
+  loop_.forget(link_.get());
+  link_.reset();
+  link_ready_ = false;
+  log::warning("the box's side is gone", {{"sessions", std::to_string(sessions_.size())}});
+  while (!sessions_.empty()) {
+    session_ended(std::string(sessions_.begin()->first), record::End::kLost, 0);
+  }
+}
+
+}  // namespace agentbox::sshd

@@ -1,0 +1,139 @@
+// edge: see ssh.h.
+#include "sshd/ssh.h"
+
+#include <openssl/crypto.h>
+#include <sys/stat.h>
+
+#include "base/public_key.h"
+#include "base/text.h"
+#include "sshd/algorithms.h"
+
+namespace agentbox::sshd {
+namespace {
+
+constexpr std::size_t kMaxHostKeyBytes = 65536;
+/// Far below the limits of RFC 4344 and of GCM's counter.
+constexpr std::uint64_t kRekeyBytes = 1ULL << 30U;
+constexpr std::uint32_t kRekeySeconds = 3600;
+
+Error bind_error(ssh_bind bind, const char* what) {
+  return Error{Code::kSystem, std::string(what) + ": " + ssh_get_error(bind)};
+}
+
+// ecdsa host keys bring nistp256 along; RSA is for clients that know nothing newer.
+Status check_host_key(ssh_key key) {
+  switch (ssh_key_type(key)) {
+    case SSH_KEYTYPE_ED25519:
+      return {};
+    case SSH_KEYTYPE_RSA:
+      break;
+    default:
+      return Error{Code::kDenied, "host keys must be ed25519 or RSA"};
+  }
+  char* text = nullptr;
+  if (ssh_pki_export_pubkey_base64(key, &text) != SSH_OK) {
+    return Error{Code::kInvalid, "the host key has no public half"};
+  }
+  const SshString owned(text);
+  const auto blob = base64_decode(text);
+  // An RSA blob holds little beside the modulus: 3072 bits are 384 bytes.
+  const bool long_enough =
+      blob.ok() && blob->size() >= static_cast<std::size_t>(kMinRsaHostBits) / 8;
+  return long_enough ? Status{}
+                     : Status{Error{Code::kDenied, "an RSA host key needs at least 3072 bits"}};
+}
+
+}  // namespace
+
+Result<SshKey> load_host_key(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && (info.st_mode & 07) != 0) {
+    return Error{Code::kDenied, path + ": the host key is open to everybody (mode " +
+                                    std::to_string((info.st_mode & 0700) >> 6U) +
+                                    std::to_string((info.st_mode & 070) >> 3U) +
+                                    std::to_string(info.st_mode & 07) + "); chmod o= it"};
+  }
+  AB_TRY(text, read_file_capped(path, kMaxHostKeyBytes));
+  ssh_key raw = nullptr;
+  const int rc = ssh_pki_import_privkey_base64(text.c_str(), nullptr, nullptr, nullptr, &raw);
+  OPENSSL_cleanse(text.data(), text.size());
+  if (rc != SSH_OK || raw == nullptr) {
+    return Error{Code::kInvalid, path + ": not an unencrypted private key"};
+  }
+  SshKey key(raw);
+  if (auto good = check_host_key(key.get()); !good.ok()) {
+    return std::move(good).error().in(path);
+  }
+  return key;
+}
+
+Result<std::string> fingerprint_of(ssh_key key) {
+  AB_TRY(text, public_text_of(key));
+  AB_TRY(blob, base64_decode(text.substr(text.find(' ') + 1)));
+  std::string fingerprint = "SHA256:" + base64_encode(sha256(blob));
+  fingerprint.pop_back();
+  return fingerprint;
+}
+
+Result<std::string> public_text_of(ssh_key key) {
+  char* text = nullptr;
+  if (ssh_pki_export_pubkey_base64(key, &text) != SSH_OK) {
+    return Error{Code::kInvalid, "no public key"};
+  }
+  const SshString owned(text);
+  return std::string(ssh_key_type_to_char(ssh_key_type(key))) + ' ' + text;
+}
+
+Result<SshBind> make_bind(SshKey host_key) {
+  SshBind bind(ssh_bind_new());
+  if (!bind) {
+    return Error{Code::kSystem, "libssh: out of memory"};
+  }
+  const bool no_config = false;
+  const bool rsa = ssh_key_type(host_key.get()) == SSH_KEYTYPE_RSA;
+  const char* host_algorithms = rsa ? "rsa-sha2-512,rsa-sha2-256" : "ssh-ed25519";
+  const auto set = [&](ssh_bind_options_e option, const void* value) {
+    return ssh_bind_options_set(bind.get(), option, value) == SSH_OK;
+  };
+  const bool good =
+      set(SSH_BIND_OPTIONS_PROCESS_CONFIG, &no_config) &&
+      set(SSH_BIND_OPTIONS_BANNER, "agentbox") &&
+      set(SSH_BIND_OPTIONS_KEY_EXCHANGE, kKeyExchanges) &&
+      set(SSH_BIND_OPTIONS_CIPHERS_C_S, kCiphers) && set(SSH_BIND_OPTIONS_CIPHERS_S_C, kCiphers) &&
+      set(SSH_BIND_OPTIONS_HMAC_C_S, kMacs) && set(SSH_BIND_OPTIONS_HMAC_S_C, kMacs) &&
+      set(SSH_BIND_OPTIONS_PUBKEY_ACCEPTED_KEY_TYPES, kUserKeyAlgorithms) &&
+      set(SSH_BIND_OPTIONS_RSA_MIN_SIZE, &kMinRsaUserBits);
+  if (!good) {
+    return bind_error(bind.get(), "setting the algorithms");
+  }
+  // The bind owns the key from here on.
+  if (ssh_bind_options_set(bind.get(), SSH_BIND_OPTIONS_IMPORT_KEY, host_key.get()) != SSH_OK) {
+    return bind_error(bind.get(), "using the host key");
+  }
+  static_cast<void>(host_key.release());
+  if (!set(SSH_BIND_OPTIONS_HOSTKEY_ALGORITHMS, host_algorithms)) {
+    return bind_error(bind.get(), "setting the host key's algorithms");
+  }
+  return bind;
+}
+
+Result<SshSession> accept_session(ssh_bind bind, UniqueFd socket) {
+  SshSession session(ssh_new());
+  if (!session) {
+    return Error{Code::kSystem, "libssh: out of memory"};
+  }
+  const bool no_config = false;
+  ssh_options_set(session.get(), SSH_OPTIONS_PROCESS_CONFIG, &no_config);
+  // There is no option of the bind's for this, and the default offers zlib.
+  if (ssh_options_set(session.get(), SSH_OPTIONS_COMPRESSION, "none") != SSH_OK ||
+      ssh_bind_accept_fd(bind, session.get(), socket.get()) != SSH_OK) {
+    return bind_error(bind, "accepting");
+  }
+  const int fd = socket.release();
+  AB_CHECK(set_nonblocking(fd, true));
+  ssh_options_set(session.get(), SSH_OPTIONS_REKEY_DATA, &kRekeyBytes);
+  ssh_options_set(session.get(), SSH_OPTIONS_REKEY_TIME, &kRekeySeconds);
+  return session;
+}
+
+}  // namespace agentbox::sshd
