@@ -13,7 +13,7 @@ constexpr std::size_t kMaxFieldBytes =
     1024;  // a line stays far under the 64 KiB that log shippers cut at
 }  // namespace
 
-AuditEvent&& AuditEvent::text(std::string_view field, std::string_view value) && {
+AuditEvent AuditEvent::text(std::string_view field, std::string_view value) && {
   // Senders of records have escaped already; what is printable stays as it is.
   fields_[std::string(field)] = is_printable_ascii(value) && value.size() <= kMaxFieldBytes
                                     ? std::string(value)
@@ -21,12 +21,12 @@ AuditEvent&& AuditEvent::text(std::string_view field, std::string_view value) &&
   return std::move(*this);
 }
 
-AuditEvent&& AuditEvent::number(std::string_view field, std::int64_t value) && {
+AuditEvent AuditEvent::number(std::string_view field, std::int64_t value) && {
   fields_[std::string(field)] = value;
   return std::move(*this);
 }
 
-AuditEvent&& AuditEvent::flag(std::string_view field, bool value) && {
+AuditEvent AuditEvent::flag(std::string_view field, bool value) && {
   fields_[std::string(field)] = value;
   return std::move(*this);
 }

@@ -16,9 +16,9 @@ class AuditEvent {
  public:
   explicit AuditEvent(std::string_view name) : name_(name) {}
 
-  AuditEvent&& text(std::string_view field, std::string_view value) &&;
-  AuditEvent&& number(std::string_view field, std::int64_t value) &&;
-  AuditEvent&& flag(std::string_view field, bool value) &&;
+  AuditEvent text(std::string_view field, std::string_view value) &&;
+  AuditEvent number(std::string_view field, std::int64_t value) &&;
+  AuditEvent flag(std::string_view field, bool value) &&;
 
   /// `{"stream":"audit","time":...,"seq":...,"event":...,...}` and a newline. MILLISECONDS is Unix
   /// time.

@@ -7,7 +7,7 @@ namespace {
 AuditEvent of_connection(std::string_view name, const ConnectionFacts& facts) {
   AuditEvent event = AuditEvent(name).number("connection", static_cast<std::int64_t>(facts.id));
   event = std::move(event).text("peer", facts.peer);
-  return facts.key.empty() ? event : AuditEvent(std::move(event).text("key", facts.key));
+  return facts.key.empty() ? event : std::move(event).text("key", facts.key);
 }
 
 AuditEvent of_session(std::string_view name, const SessionFacts& facts) {
@@ -98,8 +98,7 @@ AuditEvent tool_call_event(const SessionFacts& facts, const record::ToolCalled& 
                          .text("arguments_sha256", record.arguments_sha256)
                          .number("bytes_in", count(record.bytes_in))
                          .number("bytes_out", count(record.bytes_out));
-  return record.has_exit_code ? AuditEvent(std::move(event).number("exit_code", record.exit_code))
-                              : event;
+  return record.has_exit_code ? std::move(event).number("exit_code", record.exit_code) : event;
 }
 
 AuditEvent keys_loaded_event(const KeySet& keys, std::size_t bad_lines,

@@ -151,8 +151,9 @@ void Connection::drive_library() {
     const int rc = ssh_event_dopoll(event_.get(), 0);
     const int status = ssh_get_status(parts_.session.get());
     if (rc == SSH_ERROR || (status & (SSH_CLOSED | SSH_CLOSED_ERROR)) != 0) {
-      end((status & SSH_CLOSED_ERROR) != 0 ? "protocol error or link lost"
-                                           : "closed by the client");
+      const std::string why = ssh_get_error(parts_.session.get());
+      end(why.starts_with("Received SSH_MSG_DISCONNECT") ? "closed by the client"
+                                                         : "link ended: " + why);
       return;
     }
     if (rc == SSH_AGAIN) {

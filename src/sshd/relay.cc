@@ -121,20 +121,34 @@ bool Relay::pump() {
   return true;
 }
 
+// All of it at once: every read makes the library open the window again whatever is still unread,
+// so reading piecemeal would let a fast client fill our memory behind a slow session.
+void Relay::take_unread() {
+  std::string taken(unread_, '\0');
+  std::size_t have = 0;
+  while (have < taken.size()) {
+    const auto want = static_cast<std::uint32_t>(taken.size() - have);
+    const int got = ssh_channel_read_nonblocking(channel_, taken.data() + have, want, 0);
+    if (got <= 0) {
+      break;
+    }
+    have += static_cast<std::size_t>(got);
+    unread_ -= std::min(unread_, static_cast<std::size_t>(got));
+  }
+  taken.resize(have);
+  to_session_ = std::move(taken);
+}
+
 void Relay::feed_session() {
   for (std::size_t moved = 0; stdio_ && moved < kPassBytes;) {
     if (to_session_.empty()) {
       if (unread_ == 0) {
         break;
       }
-      std::array<char, kChunkBytes>
-          buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by the read
-      const int got = ssh_channel_read_nonblocking(channel_, buffer.data(), buffer.size(), 0);
-      if (got <= 0) {
+      take_unread();
+      if (to_session_.empty()) {
         break;
       }
-      unread_ -= std::min(unread_, static_cast<std::size_t>(got));
-      to_session_.assign(buffer.data(), static_cast<std::size_t>(got));
     }
     if (!stdio_) {
       break;  // the read ran a callback that closed the channel

@@ -63,6 +63,7 @@ class Relay {
 
  private:
   [[nodiscard]] bool client_can_take() const;
+  void take_unread();
   void feed_session();
   void feed_client();
   void feed_log();
