@@ -48,10 +48,10 @@ void note(std::string line) {
 }  // namespace
 
 Result<Server> Server::open(Streams streams, std::span<const Tool> tools, Role role,
-                            CallPool& calls) {
+                            CallPool& calls, const Patience& patience) {
   AB_TRY(in_is_socket, is_socket(streams.in.get()));
   AB_TRY(out_is_socket, is_socket(streams.out.get()));
-  Server server(std::move(streams), tools, role, calls, Clock::now());
+  Server server(std::move(streams), tools, role, calls, patience, Clock::now());
   server.in_is_socket_ = in_is_socket;
   server.out_is_socket_ = out_is_socket;
   return server;
@@ -93,7 +93,8 @@ bool Server::is_reading() const {
 bool Server::is_finished(TimePoint now) const {
   const bool unwound = calls_.size() == 0 || (unwind_ends_ && now >= *unwind_ends_);
   if (lost_) {
-    return unwound && (!outbox_.has_records() || (unwind_ends_ && now >= *unwind_ends_));
+    const bool told = !streams_.records.valid() || !outbox_.has_records();
+    return unwound && (told || (unwind_ends_ && now >= *unwind_ends_));
   }
   return ending_ && unwound && session_.calls_to_answer() == 0 && outbox_.empty();
 }
@@ -130,7 +131,7 @@ void Server::read_signals(TimePoint now) {
   signalfd_siginfo told = {};
   while (::read(streams_.signals.get(), &told, sizeof told) == sizeof told) {
     // The second signal means now.
-    begin_ending(ending_ ? now : now + kTerminateGrace);
+    begin_ending(ending_ ? now : now + patience_.terminate);
     session_.refuse_calls();
   }
 }
@@ -201,7 +202,7 @@ void Server::send_output(const Ready& ready, TimePoint now) {
   if (!wrote.ok()) {
     lose_link(now);
   } else if (*wrote && flush_ends_) {
-    flush_ends_ = now + kFlushStallTime;
+    flush_ends_ = now + patience_.flush;
   }
 }
 
@@ -214,14 +215,14 @@ void Server::pass_deadlines(TimePoint now) {
   }
   if (grace_ends_ && now >= *grace_ends_) {
     grace_ends_.reset();
-    unwind_ends_ = now + kUnwindTime;
+    unwind_ends_ = now + patience_.unwind;
     session_.refuse_calls();
     apply(session_.abandon_calls(now));
   }
   if (!outbox_.has_lines()) {
     flush_ends_.reset();
   } else if (!flush_ends_) {
-    flush_ends_ = now + kFlushStallTime;
+    flush_ends_ = now + patience_.flush;
   } else if (now >= *flush_ends_) {
     lose_link(now);
   }
@@ -240,7 +241,7 @@ void Server::check_hello(TimePoint now) {
 
 void Server::end_input(TimePoint now) {
   input_ended_ = true;
-  begin_ending(now + kEndOfInputGrace);
+  begin_ending(now + patience_.end_of_input);
 }
 
 void Server::begin_ending(TimePoint grace_ends) {
@@ -260,7 +261,7 @@ void Server::lose_link(TimePoint now) {
   input_ended_ = true;
   grace_ends_.reset();
   flush_ends_.reset();
-  unwind_ends_ = now + kUnwindTime;
+  unwind_ends_ = now + patience_.unwind;
   apply(session_.cancel_calls());
 }
 

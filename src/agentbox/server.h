@@ -25,6 +25,14 @@ struct Streams {
   UniqueFd signals;  ///< a signalfd of SIGTERM, SIGINT and SIGHUP
 };
 
+/// How long an ending session waits for what; limits.h says why.
+struct Patience {
+  std::chrono::milliseconds end_of_input = kEndOfInputGrace;
+  std::chrono::milliseconds terminate = kTerminateGrace;
+  std::chrono::milliseconds unwind = kUnwindTime;
+  std::chrono::milliseconds flush = kFlushStallTime;
+};
+
 inline constexpr int kExitOk = 0;
 /// EX_DATAERR of sysexits.h: what came was no MCP.
 inline constexpr int kExitNotMcp = 65;
@@ -35,10 +43,10 @@ class Server {
  public:
   /// TOOLS and CALLS outlive the server.
   [[nodiscard]] static Result<Server> open(Streams streams, std::span<const Tool> tools, Role role,
-                                           CallPool& calls);
+                                           CallPool& calls, const Patience& patience = {});
 
   /// Serves until the channel ends and returns the exit code. On return no call runs any more,
-  /// unless one could not be cancelled within kUnwindTime: then calls_left() is true.
+  /// unless one could not be cancelled in time: then calls_left() is true.
   [[nodiscard]] int run();
   [[nodiscard]] bool calls_left() const { return calls_.size() > 0; }
 
@@ -51,8 +59,13 @@ class Server {
     bool signals = false;
   };
 
-  Server(Streams streams, std::span<const Tool> tools, Role role, CallPool& calls, TimePoint now)
-      : streams_(std::move(streams)), calls_(calls), session_(tools, role), hello_(now) {}
+  Server(Streams streams, std::span<const Tool> tools, Role role, CallPool& calls,
+         const Patience& patience, TimePoint now)
+      : streams_(std::move(streams)),
+        calls_(calls),
+        patience_(patience),
+        session_(tools, role),
+        hello_(now) {}
 
   [[nodiscard]] Result<Ready> wait();
   [[nodiscard]] std::optional<TimePoint> next_deadline() const;
@@ -74,6 +87,7 @@ class Server {
 
   Streams streams_;
   CallPool& calls_;
+  Patience patience_;
   Session session_;
   HelloGuard hello_;
   LineSplitter splitter_{kMaxLineInBytes};

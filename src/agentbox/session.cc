@@ -2,6 +2,8 @@
 #include "agentbox/session.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "agentbox/limits.h"
@@ -31,6 +33,12 @@ std::string cut_text(std::string_view text, std::size_t limit) {
   // At most 3 bytes of a cut character; text that is invalid earlier on is repaired by the dump.
   const std::size_t whole = valid_utf8_prefix(head);
   return std::string(limit - whole < 4 ? head.substr(0, whole) : head);
+}
+
+// Counts of bytes are whole numbers and look like it.
+std::string number_json(double value) {
+  const bool whole = std::trunc(value) == value && std::abs(value) < 0x1p53;
+  return dump_json(whole ? Json(static_cast<std::int64_t>(value)) : Json(value));
 }
 
 std::string escaped_path(std::string_view path) {
@@ -347,7 +355,7 @@ Actions Session::on_progress(CallKey key, double value, std::string_view message
   // The token is put in as the text it came as: type and value are the client's.
   std::string line = R"({"jsonrpc":"2.0","method":"notifications/progress","params":{)";
   line += R"("progressToken":)" + progress.token_json;
-  line += R"(,"progress":)" + dump_json(Json(value));
+  line += R"(,"progress":)" + number_json(value);
   if (!message.empty() && features(at->second.version).progress_message) {
     line += R"(,"message":)" + dump_json(Json(cut_text(message, kMaxProgressMessageBytes)));
   }

@@ -28,8 +28,10 @@ struct Fixture {
   TemporaryFolder output;
   std::unique_ptr<Workspace> workspace;
 
-  explicit Fixture(const KernelFeatures& features, const std::string& below = "/tmp") : root(below) {
-    auto opened = Workspace::open({.workspace = root.path(), .output = output.path(), .features = features});
+  explicit Fixture(const KernelFeatures& features, const std::string& below = "/tmp")
+      : root(below) {
+    auto opened =
+        Workspace::open({.workspace = root.path(), .output = output.path(), .features = features});
     REQUIRE(opened.ok());
     workspace = std::move(*opened);
   }
@@ -97,9 +99,11 @@ TEST_CASE("preconditions that do not hold change nothing and make no folder") {
   for (const auto& features : {kAll, kNone}) {
     Fixture box(features);
     put_file(box.root.at("f"), "old");
-    CHECK(box.code("f", {.data = "new", .if_sha256 = sha256_hex("other")}) == "PRECONDITION_FAILED");
+    CHECK(box.code("f", {.data = "new", .if_sha256 = sha256_hex("other")}) ==
+          "PRECONDITION_FAILED");
     CHECK(box.code("f", {.data = "new", .if_absent = true}) == "EEXIST");
-    CHECK(box.code("x/y/g", {.data = "new", .if_sha256 = sha256_hex("old")}) == "PRECONDITION_FAILED");
+    CHECK(box.code("x/y/g", {.data = "new", .if_sha256 = sha256_hex("old")}) ==
+          "PRECONDITION_FAILED");
     CHECK(box.code("x/g", {.data = "new", .make_folders = false}) == "ENOENT");
     CHECK(file_content(box.root.at("f")) == "old");
     CHECK(names_in(box.root.path()).size() == 1);
@@ -179,7 +183,8 @@ TEST_CASE("links planted at guessable temporary names never redirect a write") {
     put_file(box.root.at("victim"), "untouched");
     std::atomic<bool> stop = false;
     std::thread attacker([&] {
-      const std::vector<std::string> names = {"f.tmp", ".f." + std::to_string(::getpid()) + ".tmp", ".agentbox-tmp-", "f~"};
+      const std::vector<std::string> names = {"f.tmp", ".f." + std::to_string(::getpid()) + ".tmp",
+                                              ".agentbox-tmp-", "f~"};
       while (!stop.load()) {
         for (const std::string& name : names) {
           (void)::unlink(box.root.at(name).c_str());
@@ -233,7 +238,9 @@ TEST_CASE("only one of two writers with the same if_absent creates the file") {
     std::atomic<int> won = 0;
     std::vector<std::thread> writers;
     for (int i = 0; i < 8; ++i) {
-      writers.emplace_back([&] { won += box.write("f", {.data = "x", .if_absent = true, .sync = false}).ok() ? 1 : 0; });
+      writers.emplace_back([&] {
+        won += box.write("f", {.data = "x", .if_absent = true, .sync = false}).ok() ? 1 : 0;
+      });
     }
     for (std::thread& writer : writers) {
       writer.join();

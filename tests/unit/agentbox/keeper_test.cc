@@ -55,7 +55,8 @@ struct Running {
   }
 };
 
-Running run(Keepers& keepers, const std::string& script, std::vector<std::string> programs = {"/bin/sh"}) {
+Running run(Keepers& keepers, const std::string& script,
+            std::vector<std::string> programs = {"/bin/sh"}) {
   REQUIRE(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);
   auto pipe = make_pipe();
   REQUIRE(pipe.ok());
@@ -119,7 +120,9 @@ TEST_CASE("the command has three descriptors, an empty signal mask and nothing i
   ::pthread_sigmask(SIG_BLOCK, &some, nullptr);
   Keepers keepers;
   const UniqueFd leak(::open("/dev/null", O_RDONLY));  // not even closed on exec
-  Running command = run(keepers, "ls /proc/self/fd | tr '\\n' ' '; echo; grep -E 'SigBlk|SigIgn' /proc/self/status | cut -f2 | tr '\\n' ' '");
+  Running command = run(keepers,
+                        "ls /proc/self/fd | tr '\\n' ' '; echo; grep -E 'SigBlk|SigIgn' "
+                        "/proc/self/status | cut -f2 | tr '\\n' ' '");
   CHECK(command.line() == "0 1 2 3 ");  // 3 is the folder ls reads
   CHECK(command.line() == "0000000000000000 0000000000000000 ");
   CHECK(command.wait_for(KeeperEvent::kAllEnded));
@@ -130,7 +133,8 @@ TEST_CASE("the command has three descriptors, an empty signal mask and nothing i
 TEST_CASE("a process left in the background is counted and ended with its keeper") {
   Keepers keepers;
   {
-    Running command = run(keepers, "sleep 600 >/dev/null 2>&1 & setsid sleep 601 >/dev/null 2>&1 & echo started");
+    Running command =
+        run(keepers, "sleep 600 >/dev/null 2>&1 & setsid sleep 601 >/dev/null 2>&1 & echo started");
     CHECK(command.line() == "started");
     REQUIRE(command.wait_for(KeeperEvent::kLeaderEnded));
     CHECK(command.reports[KeeperEvent::kLeaderEnded].live == 2);
@@ -146,7 +150,9 @@ TEST_CASE("a process left in the background is counted and ended with its keeper
 
 TEST_CASE("processes that ignore SIGTERM are killed after the grace") {
   Keepers keepers;
-  Running command = run(keepers, "trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo up; while :; do sleep 1; done");
+  Running command = run(keepers,
+                        "trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo up; while "
+                        ":; do sleep 1; done");
   CHECK(command.line() == "up");
   command.keeper.stop(milliseconds(100));
   REQUIRE(command.wait_for(KeeperEvent::kAllEnded));
@@ -154,7 +160,8 @@ TEST_CASE("processes that ignore SIGTERM are killed after the grace") {
 }
 
 TEST_CASE("fifty respawning forkers, each in a session of its own, are all ended") {
-  // Each lives for 20 ms, then leaves its work to a child and goes: whoever looks for it comes late.
+  // Each lives for 20 ms, then leaves its work to a child and goes: whoever looks for it comes
+  // late.
   const std::string script =
       "i=0; while [ $i -lt 50 ]; do"
       "  setsid sh -c 'trap \"\" TERM HUP; hop() { (sleep 0.02; hop) & exit; }; hop' & i=$((i+1));"
@@ -172,7 +179,8 @@ TEST_CASE("fifty respawning forkers, each in a session of its own, are all ended
 TEST_CASE("a tree that grows faster than it can be listed is ended") {
   const std::string script =
       "i=0; while [ $i -lt 20 ]; do"
-      "  setsid sh -c 'trap \"\" TERM HUP; hop() { (sleep 0.02; hop) & }; while :; do hop; sleep 0.05; done' & i=$((i+1));"
+      "  setsid sh -c 'trap \"\" TERM HUP; hop() { (sleep 0.02; hop) & }; while :; do hop; sleep "
+      "0.05; done' & i=$((i+1));"
       "done; echo up; wait";
   Keepers keepers;
   {
@@ -252,7 +260,12 @@ TEST_CASE("no more keepers than the limit are started") {
     commands.push_back(run(keepers, "sleep 600"));
   }
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  const auto refused = keepers.start({.programs = {"/bin/true"}, .argv = {"true"}, .folder = null.get(), .input = null.get(), .output = null.get(), .errors = null.get()});
+  const auto refused = keepers.start({.programs = {"/bin/true"},
+                                      .argv = {"true"},
+                                      .folder = null.get(),
+                                      .input = null.get(),
+                                      .output = null.get(),
+                                      .errors = null.get()});
   REQUIRE(!refused.ok());
   CHECK(refused.error().code == Code::kLimit);
   for (Running& command : commands) {

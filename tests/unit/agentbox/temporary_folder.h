@@ -32,7 +32,9 @@ class TemporaryFolder {
   }
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string at(std::string_view name) const { return path_ + "/" + std::string(name); }
+  [[nodiscard]] std::string at(std::string_view name) const {
+    return path_ + "/" + std::string(name);
+  }
 
  private:
   std::string path_;
@@ -40,9 +42,7 @@ class TemporaryFolder {
 
 inline void put_file(const std::string& path, std::string_view content, mode_t mode = 0644) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-  {
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
-  }
+  { std::ofstream(path, std::ios::binary | std::ios::trunc) << content; }
   ::chmod(path.c_str(), mode);
 }
 

@@ -32,7 +32,8 @@ struct Fixture {
   std::unique_ptr<Workspace> workspace;
 
   explicit Fixture(const KernelFeatures& features) {
-    auto opened = Workspace::open({.workspace = root.path(), .output = output.path(), .features = features});
+    auto opened =
+        Workspace::open({.workspace = root.path(), .output = output.path(), .features = features});
     REQUIRE(opened.ok());
     workspace = std::move(*opened);
   }
@@ -57,8 +58,10 @@ TEST_CASE("a path is taken relative, absolute inside the root, or by the common 
   for (const auto& features : {kAll, kNone}) {
     Fixture box(features);
     put_file(box.root.at("a/b.txt"), "hello");
-    for (const std::string& given : {std::string("a/b.txt"), std::string("./a//b.txt"), std::string("a/../a/b.txt"),
-                                     box.root.at("a/b.txt"), std::string("/workspace/a/b.txt"), std::string("\"a/\\142.txt\"")}) {
+    for (const std::string& given :
+         {std::string("a/b.txt"), std::string("./a//b.txt"), std::string("a/../a/b.txt"),
+          box.root.at("a/b.txt"), std::string("/workspace/a/b.txt"),
+          std::string("\"a/\\142.txt\"")}) {
       CAPTURE(given);
       CHECK(box.read(given) == "hello");
     }
@@ -69,7 +72,8 @@ TEST_CASE("a path that leaves the root by its own words is refused") {
   for (const auto& features : {kAll, kNone}) {
     Fixture box(features);
     put_file(box.root.at("a/b"), "x");
-    for (const char* given : {"/etc/passwd", "../x", "a/../../x", "..", "a/../..", "/workspacefoo/x"}) {
+    for (const char* given :
+         {"/etc/passwd", "../x", "a/../../x", "..", "a/../..", "/workspacefoo/x"}) {
       CAPTURE(given);
       CHECK(box.read(given) == "ESCAPE");
     }
@@ -136,7 +140,8 @@ TEST_CASE("the output folder is read by its absolute name and never written") {
     put_file(box.output.at("run/1"), "spilled");
     CHECK(box.read(box.output.at("run/1")) == "spilled");
     CHECK(box.read(box.output.path() + "/../x") == "ESCAPE");
-    const auto leaf = box.workspace->find_leaf(*box.workspace->parse(box.output.at("new")), nullptr);
+    const auto leaf =
+        box.workspace->find_leaf(*box.workspace->parse(box.output.at("new")), nullptr);
     REQUIRE(!leaf.ok());
     CHECK(leaf.error().code == "EROFS");
   }
@@ -174,7 +179,9 @@ TEST_CASE("a file swapped for a link to the outside is never read through") {
   }
 }
 
-TEST_CASE("a write goes to the target of a link that stays inside, and nowhere through one that does not") {
+TEST_CASE(
+    "a write goes to the target of a link that stays inside, and nowhere through one that does "
+    "not") {
   for (const auto& features : {kAll, kNone}) {
     Fixture box(features);
     put_file(box.root.at("dir/t"), "x");
@@ -198,9 +205,11 @@ TEST_CASE("a write goes to the target of a link that stays inside, and nowhere t
 }
 
 TEST_CASE("names survive quoting and unquoting, whatever bytes they are") {
-  for (const std::string& name : {std::string("plain name"), std::string("tab\there"), std::string("\xff\xfe"), std::string("a\"b"),
-                                  std::string("\"quoted\""), std::string("new\nline"), std::string("back\\slash"), std::string("\xe2\x80\xae bidi"),
-                                  std::string("h\xc3\xa9"), std::string("back\\slash\x1b[31m")}) {
+  for (const std::string& name :
+       {std::string("plain name"), std::string("tab\there"), std::string("\xff\xfe"),
+        std::string("a\"b"), std::string("\"quoted\""), std::string("new\nline"),
+        std::string("back\\slash"), std::string("\xe2\x80\xae bidi"), std::string("h\xc3\xa9"),
+        std::string("back\\slash\x1b[31m")}) {
     const std::string quoted = quote_name(name);
     CAPTURE(quoted);
     const auto path = parse_box_path(quoted, {.workspace = {"/w"}, .output = {}});
