@@ -256,7 +256,7 @@ std::variant<Invocation, Shown, Misused> parse_command_line(
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
-    return Shown{(chosen.empty() ? &app : chosen.front())->help()};
+    return Shown{chosen.empty() ? app.help() : chosen.front()->help(app.get_name())};
   } catch (const CLI::CallForAllHelp&) {
     return Shown{app.help("", CLI::AppFormatMode::All)};
   } catch (const CLI::CallForVersion& asked) {

@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/random.h"
 #include "base/handle.h"
+#include "base/random.h"
 #include "base/text.h"
 
 namespace agentbox::provision {

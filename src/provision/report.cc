@@ -109,9 +109,8 @@ std::string box_text(const BoxView& view) {
 
 Report box_report(const BoxView& view) { return Report{box_json(view), box_text(view), Exit::kOk}; }
 
-Report changed_report(const BoxView& view, bool changed, std::string_view did) {
+Report done_report(const BoxView& view, std::string_view did) {
   Report report = box_report(view);
-  report.json["changed"] = changed;
   std::string text =
       "box " + view.record.name.text() + " " + std::string(did) + "\n\n" + report.text;
   if (has_address(view) && view.state == State::kRunning) {

@@ -37,8 +37,8 @@ struct BoxView {
 [[nodiscard]] OrderedJson box_json(const BoxView& view);
 [[nodiscard]] std::string box_text(const BoxView& view);
 [[nodiscard]] Report box_report(const BoxView& view);
-/// What create, resume and suspend say: the box, and whether anything was changed.
-[[nodiscard]] Report changed_report(const BoxView& view, bool changed, std::string_view did);
+/// What create, resume and suspend say: the box, in text also what became of it.
+[[nodiscard]] Report done_report(const BoxView& view, std::string_view did);
 [[nodiscard]] Report list_report(const std::vector<BoxView>& views);
 
 /// What the loud line about --no-isolation says, everywhere.

@@ -25,8 +25,9 @@ namespace {
 /// Arguments of a tool on standard input: a line of the protocol is at most 16 MiB.
 constexpr std::size_t kMaxArgumentBytes = 15U << 20U;
 
-Report changed(const LocalBackend::Changed& done, std::string_view did, std::string_view did_not) {
-  return changed_report(done.view, done.changed, done.changed ? did : did_not);
+// create prints the same JSON whether it made the box or found it, so that it can be repeated.
+Report said(const LocalBackend::Changed& done, std::string_view did, std::string_view did_not) {
+  return done_report(done.view, done.changed ? did : did_not);
 }
 
 Answer<Json> read_arguments(const std::string& given) {
@@ -93,7 +94,7 @@ class Runner {
 
   Answer<Report> operator()(const Create& command) const {
     AB_TRY(done, backend_.create(command.name, command.options));
-    return changed(done, "is made, running and proven", "exists already; nothing was changed");
+    return said(done, "is made, running and proven", "exists already; nothing was changed");
   }
   Answer<Report> operator()(const ShowStatus& command) const {
     AB_TRY(view, backend_.view(command.name, true));
@@ -113,11 +114,11 @@ class Runner {
   }
   Answer<Report> operator()(const Suspend& command) const {
     AB_TRY(done, backend_.suspend(command.name));
-    return changed(done, "is suspended", "is suspended already");
+    return said(done, "is suspended", "is suspended already");
   }
   Answer<Report> operator()(const Resume& command) const {
     AB_TRY(done, backend_.resume(command.name));
-    return changed(done, "is running again and proven", "is running already");
+    return said(done, "is running again and proven", "is running already");
   }
   Answer<Report> operator()(const Verify& command) const { return verify(backend_, command); }
   Answer<Report> operator()(const Delete& command) const {

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <optional>
 
 #include "base/log.h"
@@ -276,11 +277,13 @@ SpawnPlan common_plan(int log) {
   plan.descriptors = {{2, log}};
   plan.new_session = true;
   plan.parent_death_signal = SIGKILL;
-  for (const char* sanitizer : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}) {
-    if (const char* value = std::getenv(sanitizer); value != nullptr) {
-      plan.environment.push_back(std::string(sanitizer) + "=" + value);
+#ifdef AGENTBOX_SANITIZED
+  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(name); value != nullptr) {
+      plan.environment.push_back(std::string(name) + "=" + value);
     }
   }
+#endif
   return plan;
 }
 

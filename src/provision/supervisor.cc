@@ -73,11 +73,13 @@ Result<Child> start_supervisor(const std::string& state_root, const BoxName& nam
   plan.exe = "/proc/self/exe";
   plan.argv = {"agentbox-provision", "supervise", name.text()};
   plan.environment = {"AGENTBOX_STATE_DIR=" + state_root, "PATH=/usr/local/bin:/usr/bin:/bin"};
-  for (const char* sanitizer : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}) {
-    if (const char* value = std::getenv(sanitizer); value != nullptr) {
-      plan.environment.push_back(std::string(sanitizer) + "=" + value);
+#ifdef AGENTBOX_SANITIZED
+  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(name); value != nullptr) {
+      plan.environment.push_back(std::string(name) + "=" + value);
     }
   }
+#endif
   plan.descriptors = {{2, log.get()}};
   plan.new_session = true;
   return spawn(plan);

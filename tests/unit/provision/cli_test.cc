@@ -1,0 +1,143 @@
+// pure: command lines.
+#include "provision/cli.h"
+
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+
+using namespace agentbox::provision;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+template <typename T>
+T command(const Words& words) {
+  auto parsed = parse_command_line(words, "1.2.3");
+  REQUIRE(std::holds_alternative<Invocation>(parsed));
+  auto& any = std::get<Invocation>(parsed).command;
+  REQUIRE(std::holds_alternative<T>(any));
+  return std::get<T>(any);
+}
+
+Invocation invocation(const Words& words) {
+  auto parsed = parse_command_line(words, "1.2.3");
+  REQUIRE(std::holds_alternative<Invocation>(parsed));
+  return std::get<Invocation>(parsed);
+}
+
+Misused misuse(const Words& words) {
+  auto parsed = parse_command_line(words, "1.2.3");
+  REQUIRE(std::holds_alternative<Misused>(parsed));
+  return std::get<Misused>(parsed);
+}
+
+std::string shown(const Words& words) {
+  auto parsed = parse_command_line(words, "1.2.3");
+  REQUIRE(std::holds_alternative<Shown>(parsed));
+  return std::get<Shown>(parsed).text;
+}
+
+}  // namespace
+
+TEST_CASE("create takes every option of a local box") {
+  const auto create =
+      command<Create>({"create", "demo", "--key", "a.pub", "--key", "b.pub", "--identity", "id",
+                       "--workspace", "w", "-f", "s.yaml", "--no-isolation"});
+  CHECK(create.name.text() == "demo");
+  CHECK(create.options.key_files == Words{"a.pub", "b.pub"});
+  CHECK(create.options.identity_file == "id");
+  CHECK(create.options.workspace == "w");
+  CHECK(create.options.spec_file == "s.yaml");
+  CHECK(create.options.no_isolation);
+}
+
+TEST_CASE("a key option takes one file and leaves the name alone") {
+  const auto create = command<Create>({"create", "--key", "a.pub", "demo"});
+  CHECK(create.name.text() == "demo");
+  CHECK(create.options.key_files == Words{"a.pub"});
+}
+
+TEST_CASE("each command is understood") {
+  CHECK(command<ShowStatus>({"status", "a"}).name.text() == "a");
+  command<List>({"list"});
+  CHECK(command<Handoff>({"handoff", "a", "--format", "ssh-config"}).format == Format::kSshConfig);
+  command<Suspend>({"suspend", "a"});
+  command<Resume>({"resume", "a"});
+  CHECK(command<Verify>({"verify", "a", "--keep"}).keep);
+  CHECK_FALSE(command<Verify>({"verify", "a"}).suspend);
+  CHECK(command<Verify>({"verify", "a", "--suspend"}).suspend);
+  CHECK(command<Delete>({"delete", "a", "--yes", "--keep-workspace"}).keep_workspace);
+  CHECK(command<Logs>({"logs", "a", "--lines", "3"}).lines == 3);
+  command<Supervise>({"supervise", "a"});
+}
+
+TEST_CASE("call passes its JSON on untouched, and an empty object without it") {
+  const auto call = command<Call>({"call", "a", "shell_exec", R"({"command": "ls -la"})"});
+  CHECK(call.tool == "shell_exec");
+  CHECK(call.arguments == R"({"command": "ls -la"})");
+  CHECK(command<Call>({"call", "a", "list_blobs"}).arguments == "{}");
+  CHECK(command<Call>({"call", "a", "t", "-"}).arguments == "-");
+  CHECK(command<Call>({"call", "a", "t", "--timeout", "5"}).timeout_seconds == 5);
+}
+
+TEST_CASE("global options stand before or after the command") {
+  CHECK(invocation({"--output", "json", "list"}).output == Output::kJson);
+  CHECK(invocation({"list", "--output", "json"}).output == Output::kJson);
+  CHECK(invocation({"create", "a", "--local"}).output == Output::kText);
+  CHECK(invocation({"status", "a", "--programs", "/p"}).programs == "/p");
+}
+
+TEST_CASE("wrong command lines are told apart from everything else, with a next step") {
+  const std::vector<Words> wrong = {
+      {},
+      {"nonsense"},
+      {"create"},
+      {"create", "a", "b"},
+      {"create", "Bad"},
+      {"create", "-x"},
+      {"create", "a", "--keys", "x"},
+      {"handoff", "a"},
+      {"handoff", "a", "--format", "emacs"},
+      {"call", "a"},
+      {"call", "a", "t", "--timeout", "0"},
+      {"logs", "a", "--lines", "many"},
+      {"list", "--output", "xml"},
+  };
+  for (const Words& words : wrong) {
+    CAPTURE(words);
+    const Misused problem = misuse(words);
+    CHECK(problem.failure.exit == Exit::kUsage);
+    CHECK_FALSE(problem.failure.message.empty());
+    CHECK_FALSE(problem.failure.next.empty());
+  }
+}
+
+TEST_CASE("what needs a cluster says that this build has none") {
+  for (const Words& words : std::vector<Words>{{"create", "a", "--kubernetes"},
+                                               {"create", "a", "--context", "c"},
+                                               {"list", "--namespace", "n"},
+                                               {"create", "a", "--from-pool", "p"},
+                                               {"create", "a", "--size", "1Gi"}}) {
+    CAPTURE(words);
+    CHECK(misuse(words).failure.message.find("not available in this build yet") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("a usage error is due in JSON where JSON was asked for, wherever the words stand") {
+  CHECK(misuse({"create", "--output", "json"}).output == Output::kJson);
+  CHECK(misuse({"--output=json", "nonsense"}).output == Output::kJson);
+  CHECK(misuse({"nonsense"}).output == Output::kText);
+}
+
+TEST_CASE("help and version") {
+  CHECK(shown({"--version"}) == "agentbox-provision 1.2.3\n");
+  for (const char* word : {"create", "verify", "handoff", "3 no such box", "AGENTBOX_STATE_DIR"}) {
+    CHECK(shown({"--help"}).find(word) != std::string::npos);
+  }
+  CHECK(shown({"--help"}).find("supervise") == std::string::npos);
+  CHECK(shown({"create", "--help"}).find("Usage: agentbox-provision create [OPTIONS] NAME") !=
+        std::string::npos);
+}

@@ -1,0 +1,90 @@
+// pure: results in JSON and in text.
+#include "provision/report.h"
+
+#include <string>
+
+#include "sample.h"
+#include "support/catch.h"
+
+using namespace agentbox;
+using namespace agentbox::provision;
+
+namespace {
+
+BoxView view() {
+  return BoxView{sample::record(), sample::facts(), State::kRunning, "",
+                 "/state/boxes/demo/local/box/workspace"};
+}
+
+Json parsed(const Report& report) { return parse_json(rendered(report, Output::kJson)).value(); }
+
+}  // namespace
+
+TEST_CASE("a box in JSON has every member that was promised") {
+  const Json json = parsed(box_report(view()));
+  CHECK(json["name"] == "demo");
+  CHECK(json["backend"] == "local");
+  CHECK(json["state"] == "running");
+  CHECK(json["keys"][0]["fingerprint"] == sample::record().keys[0].key.fingerprint());
+  CHECK(json["keys"][0]["label"] == "anna@desk");
+  CHECK(json["generation"] == 7);
+  CHECK(json["ssh"]["host"] == "127.0.0.1");
+  CHECK(json["ssh"]["port"] == 20123);
+  CHECK(json["ssh"]["user"] == "agent");
+  CHECK(json["ssh"]["identity_file"] == "/state/boxes/demo/id_ed25519");
+  CHECK(json["ssh"]["known_hosts_file"] == "/state/boxes/demo/known_hosts");
+  CHECK(json["ssh"]["host_key_fingerprint"] == PublicKey::parse(sample::kOtherKey)->fingerprint());
+  CHECK(json["ssh"]["command"] == ssh_command(sample::facts()));
+  CHECK(json["mcpServers"]["demo"]["command"] == "ssh");
+  CHECK(json["mcpServers"]["demo"]["args"].size() + 1 == json["ssh"]["command"].size());
+  CHECK(json["warnings"].empty());
+}
+
+TEST_CASE("an unknown private key is null, not an empty path") {
+  BoxView seen = view();
+  seen.ssh.identity_file.clear();
+  CHECK(parsed(box_report(seen))["ssh"]["identity_file"].is_null());
+}
+
+TEST_CASE("a box that is not finished has no address to print") {
+  BoxView seen = view();
+  seen.record.host_key.clear();
+  CHECK(parsed(box_report(seen))["ssh"].is_null());
+  CHECK(box_text(seen).find("ssh ") == std::string::npos);
+}
+
+TEST_CASE("missing isolation is loud in both forms") {
+  BoxView seen = view();
+  seen.record.spec.isolation = Isolation::kNone;
+  CHECK(parsed(box_report(seen))["warnings"].size() == 1);
+  CHECK(box_text(seen).find("WARNING") != std::string::npos);
+  CHECK(list_report({seen}).text.find("NO ISOLATION") != std::string::npos);
+}
+
+TEST_CASE("lists hold every box, or say how to make one") {
+  CHECK(parsed(list_report({view(), view()}))["boxes"].size() == 2);
+  CHECK(parsed(list_report({}))["boxes"].empty());
+  CHECK(list_report({}).text.find("create") != std::string::npos);
+}
+
+TEST_CASE("a failed check fails the whole proof with its own exit code") {
+  const Report good = verify_report("demo", {{"a", true, ""}, {"b", true, "x"}});
+  CHECK(good.exit == Exit::kOk);
+  CHECK(parsed(good)["ok"] == true);
+  const Report bad = verify_report("demo", {{"a", true, ""}, {"b", false, "why"}});
+  CHECK(bad.exit == Exit::kCheckFailed);
+  CHECK(parsed(bad)["ok"] == false);
+  CHECK(parsed(bad)["checks"][1]["detail"] == "why");
+  CHECK(bad.text.find("FAILED  b: why") != std::string::npos);
+}
+
+TEST_CASE("a failure in JSON is one error with code, message and next") {
+  const Failure failure{Exit::kNoSuchBox, "there is no box \"x\"", "make it"};
+  const Json json = parse_json(rendered(failure, Output::kJson)).value();
+  CHECK(
+      json ==
+      Json{{"error",
+            {{"code", "NO_SUCH_BOX"}, {"message", "there is no box \"x\""}, {"next", "make it"}}}});
+  CHECK(rendered(failure, Output::kText) ==
+        "agentbox-provision: there is no box \"x\"\n  next: make it\n");
+}
