@@ -15,7 +15,7 @@
 #include <deque>
 
 #include "agentbox/box_path.h"
-#include "base/text.h"
+#include "base/random.h"
 
 namespace agentbox::mcp {
 namespace {
@@ -141,9 +141,7 @@ class Walk {
   int links_ = 0;
 };
 
-bool probe_openat2(int folder) {
-  return open_fast(folder, ".", O_PATH | O_DIRECTORY).ok();
-}
+bool probe_openat2(int folder) { return open_fast(folder, ".", O_PATH | O_DIRECTORY).ok(); }
 
 bool probe_unnamed_files(int folder) {
   const UniqueFd file(::openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));

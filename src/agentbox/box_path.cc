@@ -10,9 +10,7 @@ namespace {
 
 constexpr std::size_t kOctalDigits = 3;
 
-bool is_octal(char c) {
-  return c >= '0' && c <= '7';
-}
+bool is_octal(char c) { return c >= '0' && c <= '7'; }
 
 // The letter after a backslash and what it stands for, in this order.
 constexpr std::string_view kEscapeLetters = "\"\\tnr";
@@ -43,8 +41,10 @@ bool needs_quotes(std::string_view name) {
 ToolError bad_quotes(std::string_view why) {
   return {.code = "INVALID_ARGUMENT",
           .message = "path starts with a double quote but is no quoted name: " + std::string(why),
-          .hint = "Quote it as listings do (\\\" \\\\ \\t \\n \\r \\ooo), or put ./ in front of a name that "
-                  "really starts with a quote"};
+          .hint =
+              "Quote it as listings do (\\\" \\\\ \\t \\n \\r \\ooo), or put ./ in front of a name "
+              "that "
+              "really starts with a quote"};
 }
 
 // "a//b/./c" as "a/b/c"; ".." stays, since what it means depends on links.
@@ -67,9 +67,7 @@ std::string tidy(std::string_view relative) {
 
 }  // namespace
 
-bool is_temporary_name(std::string_view name) {
-  return name.starts_with(kTemporaryPrefix);
-}
+bool is_temporary_name(std::string_view name) { return name.starts_with(kTemporaryPrefix); }
 
 std::string quote_name(std::string_view name) {
   if (!needs_quotes(name)) {
@@ -109,7 +107,8 @@ Outcome<std::string> unquote_name(std::string_view quoted) {
       rest.remove_prefix(1);
       continue;
     }
-    const std::size_t letter = rest.size() > 1 ? kEscapeLetters.find(rest[1]) : std::string_view::npos;
+    const std::size_t letter =
+        rest.size() > 1 ? kEscapeLetters.find(rest[1]) : std::string_view::npos;
     if (letter != std::string_view::npos) {
       name.push_back(kEscapedBytes[letter]);
       rest.remove_prefix(2);
@@ -150,12 +149,14 @@ Outcome<BoxPath> parse_box_path(std::string_view given, const RootNames& names) 
     given = unquoted;
   }
   if (given.empty()) {
-    return ToolError{.code = "INVALID_ARGUMENT", .message = "the path is empty", .hint = "Use \".\" for the workspace itself"};
+    return ToolError{.code = "INVALID_ARGUMENT",
+                     .message = "the path is empty",
+                     .hint = "Use \".\" for the workspace itself"};
   }
   if (given.size() > kMaxPathBytes) {
     return ToolError{.code = "ENAMETOOLONG",
-                     .message = "the path has " + std::to_string(given.size()) + " bytes; the limit is " +
-                                std::to_string(kMaxPathBytes)};
+                     .message = "the path has " + std::to_string(given.size()) +
+                                " bytes; the limit is " + std::to_string(kMaxPathBytes)};
   }
   if (given.find('\0') != std::string_view::npos) {
     return ToolError{.code = "INVALID_ARGUMENT", .message = "the path holds a NUL byte"};
@@ -169,14 +170,18 @@ Outcome<BoxPath> parse_box_path(std::string_view given, const RootNames& names) 
   if (std::string relative = below_root(given, names.workspace); !relative.empty()) {
     return BoxPath{.root = Root::kWorkspace, .relative = std::move(relative)};
   }
-  return ToolError{.code = "ESCAPE",
-                   .message = quote_name(given) + " is outside the workspace " + names.workspace.front(),
-                   .hint = "Use a path relative to the workspace, or absolute inside it; shell_exec reaches other files",
-                   .path = quote_name(given)};
+  return ToolError{
+      .code = "ESCAPE",
+      .message = quote_name(given) + " is outside the workspace " + names.workspace.front(),
+      .hint =
+          "Use a path relative to the workspace, or absolute inside it; shell_exec reaches other "
+          "files",
+      .path = quote_name(given)};
 }
 
 std::string show_path(const BoxPath& path, const RootNames& names) {
-  std::string shown = path.root == Root::kWorkspace ? names.workspace.front() : names.output.front();
+  std::string shown =
+      path.root == Root::kWorkspace ? names.workspace.front() : names.output.front();
   const std::string rest = tidy(path.relative);
   if (!rest.empty()) {
     if (!shown.ends_with('/')) {

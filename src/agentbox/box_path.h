@@ -48,8 +48,8 @@ struct RootNames {
 /// The absolute name of PATH as shown: "." components and doubled slashes are gone.
 [[nodiscard]] std::string show_path(const BoxPath& path, const RootNames& names);
 
-/// NAME as it stands where that is plain UTF-8; else in double quotes with C escapes: \" \\ \t \n \r
-/// and \ooo (three octal digits) for control characters, and for every byte of what is not UTF-8
+/// NAME as it stands where that is plain UTF-8; else in double quotes with C escapes: \" \\ \t \n
+/// \r and \ooo (three octal digits) for control characters, and for every byte of what is not UTF-8
 /// or would disturb the reader (C1, bidi and tag characters). Every path argument accepts it.
 [[nodiscard]] std::string quote_name(std::string_view name);
 

@@ -40,7 +40,8 @@ int copy_all(int from, int to) {
     if (got <= 0) {
       return got < 0 ? errno : 0;
     }
-    if (const int number = write_all_at(to, std::string_view(buffer).substr(0, static_cast<std::size_t>(got)), at)) {
+    if (const int number = write_all_at(
+            to, std::string_view(buffer).substr(0, static_cast<std::size_t>(got)), at)) {
       return number;
     }
     at += got;
@@ -51,7 +52,8 @@ Result<std::string> read_at(int fd, std::uint64_t at, std::size_t limit) {
   std::string data(limit, '\0');
   std::size_t filled = 0;
   while (filled < limit) {
-    const ssize_t got = ::pread(fd, data.data() + filled, limit - filled, static_cast<off_t>(at + filled));
+    const ssize_t got =
+        ::pread(fd, data.data() + filled, limit - filled, static_cast<off_t>(at + filled));
     if (got < 0 && errno == EINTR) {
       continue;
     }
@@ -67,11 +69,14 @@ Result<std::string> read_at(int fd, std::uint64_t at, std::size_t limit) {
   return data;
 }
 
-Result<std::string> hash_file(int fd, std::uint64_t limit) {
+Result<std::string> hash_file(int fd, std::uint64_t limit, const std::function<bool()>& cancelled) {
   Sha256 hash;
   std::string buffer(kCopyBytes, '\0');
   std::uint64_t at = 0;
   for (;;) {
+    if (cancelled && cancelled()) {
+      return Error{Code::kUnavailable, "the call was cancelled"};
+    }
     const ssize_t got = ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) {
       continue;

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -20,7 +21,9 @@ namespace agentbox::mcp {
 /// At most LIMIT bytes of FD from offset AT; fewer only at the end of the file.
 [[nodiscard]] Result<std::string> read_at(int fd, std::uint64_t at, std::size_t limit);
 
-/// SHA-256 of the open file from its start, in hex. Code::kLimit beyond LIMIT bytes.
-[[nodiscard]] Result<std::string> hash_file(int fd, std::uint64_t limit);
+/// SHA-256 of the open file from its start, in hex. Code::kLimit beyond LIMIT bytes;
+/// Code::kUnavailable once CANCELLED says true.
+[[nodiscard]] Result<std::string> hash_file(int fd, std::uint64_t limit,
+                                            const std::function<bool()>& cancelled = {});
 
 }  // namespace agentbox::mcp

@@ -10,6 +10,7 @@
 
 #include "agentbox/file_bytes.h"
 #include "agentbox/os_error.h"
+#include "base/random.h"
 #include "base/text.h"
 
 namespace agentbox::mcp {
@@ -33,8 +34,13 @@ bool same_file(const struct stat& a, const struct stat& b) {
 // One write, from the name it goes to until that name holds the data.
 class Writer {
  public:
-  Writer(const Workspace& workspace, const BoxPath& path, const WriteRequest& request, const std::string& keep_folder)
-      : workspace_(workspace), path_(path), request_(request), keep_folder_(keep_folder), shown_(workspace.show(path)) {}
+  Writer(const Workspace& workspace, const BoxPath& path, const WriteRequest& request,
+         const std::string& keep_folder)
+      : workspace_(workspace),
+        path_(path),
+        request_(request),
+        keep_folder_(keep_folder),
+        shown_(workspace.show(path)) {}
 
   Outcome<WriteOutcome> run() {
     auto result = run_within_folders();
@@ -55,15 +61,21 @@ class Writer {
   [[nodiscard]] Outcome<UniqueFd> make_temporary();
   [[nodiscard]] std::optional<ToolError> dress(int fd);
   [[nodiscard]] std::optional<ToolError> put_in_place(int fd);
-  [[nodiscard]] std::optional<ToolError> check_name_is(const struct stat& expected, std::string_view when);
+  [[nodiscard]] std::optional<ToolError> check_name_is(const struct stat& expected,
+                                                       std::string_view when);
   [[nodiscard]] Outcome<UniqueFd> open_old(int flags);
   [[nodiscard]] int allocate_growth(int fd, std::uint64_t old_size, std::uint64_t new_size);
   [[nodiscard]] std::optional<ToolError> overwrite(int fd, std::uint64_t old_size, int kept);
   [[nodiscard]] WriteOutcome outcome(int fd, std::string sha256) const;
   void sync_folder() const;
-  [[nodiscard]] ToolError fault(std::string_view doing, int number) const { return os_error(doing, shown_, number); }
+  [[nodiscard]] ToolError fault(std::string_view doing, int number) const {
+    return os_error(doing, shown_, number);
+  }
   [[nodiscard]] ToolError conflict(std::string message) const {
-    return {.code = "CONFLICT", .message = std::move(message), .hint = "Read the file again and repeat the change on what is there now", .path = shown_};
+    return {.code = "CONFLICT",
+            .message = std::move(message),
+            .hint = "Read the file again and repeat the change on what is there now",
+            .path = shown_};
   }
 
   const Workspace& workspace_;
@@ -84,7 +96,8 @@ Outcome<WriteOutcome> Writer::run_within_folders() {
   leaf_ = std::move(leaf);
   if (is_temporary_name(leaf_.name)) {
     return ToolError{.code = "INVALID_ARGUMENT",
-                     .message = "names that start with " + std::string(kTemporaryPrefix) + " are for unfinished writes and are removed",
+                     .message = "names that start with " + std::string(kTemporaryPrefix) +
+                                " are for unfinished writes and are removed",
                      .hint = "Choose another name",
                      .path = shown_};
   }
@@ -107,11 +120,17 @@ Outcome<WriteOutcome> Writer::run_within_folders() {
 
 std::optional<ToolError> Writer::check_preconditions() {
   if (request_.if_absent && leaf_.exists) {
-    return ToolError{.code = "EEXIST", .message = shown_ + " exists already", .hint = "Leave if_absent out to replace it, or choose another name", .path = shown_};
+    return ToolError{.code = "EEXIST",
+                     .message = shown_ + " exists already",
+                     .hint = "Leave if_absent out to replace it, or choose another name",
+                     .path = shown_};
   }
   if (!leaf_.exists) {
     if (request_.if_sha256) {
-      return ToolError{.code = "PRECONDITION_FAILED", .message = shown_ + " does not exist, so it does not have that sha256", .hint = "Leave if_sha256 out to create it", .path = shown_};
+      return ToolError{.code = "PRECONDITION_FAILED",
+                       .message = shown_ + " does not exist, so it does not have that sha256",
+                       .hint = "Leave if_sha256 out to create it",
+                       .path = shown_};
     }
     return std::nullopt;
   }
@@ -123,14 +142,15 @@ std::optional<ToolError> Writer::check_preconditions() {
   if (!old.ok()) {
     return request_.if_sha256 ? std::optional(std::move(old).error()) : std::nullopt;
   }
-  auto hash = hash_file(old->get(), kMaxHashBytes);
+  auto hash = hash_file(old->get(), kMaxHashBytes, request_.cancelled);
   if (!hash.ok()) {
     return request_.if_sha256 ? std::optional(os_error(shown_, hash.error())) : std::nullopt;
   }
   previous_sha256_ = std::move(*hash);
   if (request_.if_sha256 && *request_.if_sha256 != previous_sha256_) {
     ToolError error{.code = "PRECONDITION_FAILED",
-                    .message = shown_ + " has sha256 " + previous_sha256_ + ", not the one given; nothing was written",
+                    .message = shown_ + " has sha256 " + previous_sha256_ +
+                               ", not the one given; nothing was written",
                     .hint = "Read the file again and repeat the change on what is there now",
                     .path = shown_};
     error.details["sha256"] = previous_sha256_;
@@ -141,7 +161,8 @@ std::optional<ToolError> Writer::check_preconditions() {
 
 // Opens the old file and makes sure it is the one that was looked at.
 Outcome<UniqueFd> Writer::open_old(int flags) {
-  UniqueFd fd(::openat(leaf_.folder.get(), leaf_.name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  UniqueFd fd(::openat(leaf_.folder.get(), leaf_.name.c_str(),
+                       flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!fd.valid()) {
     return fault("open", errno);
   }
@@ -166,7 +187,8 @@ Outcome<UniqueFd> Writer::make_temporary() {
     }
   }
   std::string name = random_name(kTemporaryPrefix);
-  UniqueFd fd(::openat(leaf_.folder.get(), name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
+  UniqueFd fd(::openat(leaf_.folder.get(), name.c_str(),
+                       O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
   if (!fd.valid()) {
     return fault("write", errno);
   }
@@ -182,10 +204,12 @@ std::optional<ToolError> Writer::dress(int fd) {
     return fault("stat", errno);
   }
   if (leaf_.exists) {
-    if (info.st_uid != leaf_.info.st_uid && ::fchown(fd, leaf_.info.st_uid, static_cast<gid_t>(-1)) != 0) {
+    if (info.st_uid != leaf_.info.st_uid &&
+        ::fchown(fd, leaf_.info.st_uid, static_cast<gid_t>(-1)) != 0) {
       mode_ &= ~static_cast<mode_t>(S_ISUID);
     }
-    if (info.st_gid != leaf_.info.st_gid && ::fchown(fd, static_cast<uid_t>(-1), leaf_.info.st_gid) != 0) {
+    if (info.st_gid != leaf_.info.st_gid &&
+        ::fchown(fd, static_cast<uid_t>(-1), leaf_.info.st_gid) != 0) {
       mode_ &= ~static_cast<mode_t>(S_ISGID);
     }
   }
@@ -211,7 +235,9 @@ std::optional<ToolError> Writer::put_in_place(int fd) {
     const std::string self = "/proc/self/fd/" + std::to_string(fd);
     std::string name = leaf_.exists ? random_name(kTemporaryPrefix) : leaf_.name;
     if (::linkat(AT_FDCWD, self.c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-      return errno == EEXIST ? conflict(shown_ + " was created by somebody else meanwhile; nothing was written") : fault("write", errno);
+      return errno == EEXIST
+                 ? conflict(shown_ + " was created by somebody else meanwhile; nothing was written")
+                 : fault("write", errno);
     }
     if (!leaf_.exists) {
       return std::nullopt;
@@ -225,7 +251,8 @@ std::optional<ToolError> Writer::put_in_place(int fd) {
     }
     result = ::renameat(folder, temporary_.c_str(), folder, leaf_.name.c_str());
   } else {
-    result = static_cast<int>(::syscall(SYS_renameat2, folder, temporary_.c_str(), folder, leaf_.name.c_str(), kNoReplace));
+    result = static_cast<int>(::syscall(SYS_renameat2, folder, temporary_.c_str(), folder,
+                                        leaf_.name.c_str(), kNoReplace));
     if (result != 0 && (errno == ENOSYS || errno == EINVAL)) {
       result = ::linkat(folder, temporary_.c_str(), folder, leaf_.name.c_str(), 0);
       if (result == 0) {
@@ -234,7 +261,9 @@ std::optional<ToolError> Writer::put_in_place(int fd) {
     }
   }
   if (result != 0) {
-    return errno == EEXIST ? conflict(shown_ + " was created by somebody else meanwhile; nothing was written") : fault("write", errno);
+    return errno == EEXIST
+               ? conflict(shown_ + " was created by somebody else meanwhile; nothing was written")
+               : fault("write", errno);
   }
   temporary_.clear();
   return std::nullopt;
@@ -245,7 +274,8 @@ Outcome<WriteOutcome> Writer::replace() {
   if (!made.ok()) {
     const std::string& code = made.error().code;
     const bool folder_refuses = code == "EACCES" || code == "EPERM";
-    return leaf_.exists && folder_refuses ? in_place() : Outcome<WriteOutcome>(std::move(made).error());
+    return leaf_.exists && folder_refuses ? in_place()
+                                          : Outcome<WriteOutcome>(std::move(made).error());
   }
   const int fd = made->get();
   std::optional<ToolError> error;
@@ -266,7 +296,9 @@ Outcome<WriteOutcome> Writer::replace() {
     temporary_.clear();
   }
   if (error) {
-    return error->code == "EBUSY" && leaf_.exists ? in_place() : Outcome<WriteOutcome>(*std::move(error));  // a mount point
+    return error->code == "EBUSY" && leaf_.exists
+               ? in_place()
+               : Outcome<WriteOutcome>(*std::move(error));  // a mount point
   }
   sync_folder();
   // The folder itself may have been moved away while we wrote into it.
@@ -320,7 +352,8 @@ std::optional<ToolError> Writer::overwrite(int fd, std::uint64_t old_size, int k
     return std::nullopt;
   }
   ToolError error = fault("write", number);
-  restored_ = copy_all(kept, fd) == 0 && ::ftruncate(fd, static_cast<off_t>(old_size)) == 0 && ::fsync(fd) == 0;
+  restored_ = copy_all(kept, fd) == 0 && ::ftruncate(fd, static_cast<off_t>(old_size)) == 0 &&
+              ::fsync(fd) == 0;
   return error;
 }
 
@@ -328,7 +361,8 @@ Outcome<WriteOutcome> Writer::in_place() {
   AB_TRY(file, open_old(O_RDWR));
   const auto old_size = static_cast<std::uint64_t>(leaf_.info.st_size);
   const std::string kept_path = keep_folder_ + "/" + random_name("kept-");
-  const UniqueFd kept(::open(kept_path.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
+  const UniqueFd kept(
+      ::open(kept_path.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
   if (!kept.valid()) {
     return os_error("keep the old content in", keep_folder_, errno);
   }
@@ -364,7 +398,8 @@ Outcome<WriteOutcome> Writer::in_place() {
 Outcome<WriteOutcome> Writer::append() {
   AB_TRY(file, open_old(O_RDWR | O_APPEND));
   const auto growth = static_cast<off_t>(request_.data.size());
-  if (growth > 0 && ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, leaf_.info.st_size, growth) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) {
+  if (growth > 0 && ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, leaf_.info.st_size, growth) != 0 &&
+      errno != EOPNOTSUPP && errno != ENOSYS) {
     return fault("append to", errno);
   }
   std::string_view rest = request_.data;
@@ -384,7 +419,8 @@ Outcome<WriteOutcome> Writer::append() {
   (void)::fstat(file.get(), &info);
   if (number != 0) {
     const auto put = static_cast<off_t>(request_.data.size() - rest.size());
-    if (info.st_size == leaf_.info.st_size + put) {  // else somebody else appended too: theirs stays
+    if (info.st_size ==
+        leaf_.info.st_size + put) {  // else somebody else appended too: theirs stays
       (void)::ftruncate(file.get(), leaf_.info.st_size);
     }
     return fault("append to", number);
@@ -426,8 +462,8 @@ void Writer::sync_folder() const {
 
 }  // namespace
 
-Outcome<WriteOutcome> write_file(const Workspace& workspace, const BoxPath& path, const WriteRequest& request,
-                                 const std::string& keep_folder) {
+Outcome<WriteOutcome> write_file(const Workspace& workspace, const BoxPath& path,
+                                 const WriteRequest& request, const std::string& keep_folder) {
   return Writer(workspace, path, request, keep_folder).run();
 }
 

@@ -27,7 +27,8 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
   for (const std::string& text : texts) {
-    pointers.push_back(const_cast<char*>(text.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast): execve's signature; it writes nothing
+    pointers.push_back(const_cast<char*>(text.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast):
+                                                          // execve's signature; it writes nothing
   }
   pointers.push_back(nullptr);
   return pointers;
@@ -59,11 +60,11 @@ Keeper::Keeper(Keepers& owner, pid_t pid, UniqueFd control)
     : owner_(&owner), pid_(pid), control_(std::move(control)) {}
 
 Keeper::Keeper(Keeper&& other) noexcept
-    : owner_(other.owner_), pid_(std::exchange(other.pid_, -1)), control_(std::move(other.control_)) {}
+    : owner_(other.owner_),
+      pid_(std::exchange(other.pid_, -1)),
+      control_(std::move(other.control_)) {}
 
-Keeper::~Keeper() {
-  end(kOrphanGrace);
-}
+Keeper::~Keeper() { end(kOrphanGrace); }
 
 std::optional<KeeperReport> Keeper::receive() {
   KeeperReport report;
@@ -78,12 +79,11 @@ std::optional<KeeperReport> Keeper::receive() {
 }
 
 void Keeper::stop(milliseconds grace) {
-  send_request(control_.get(), {.kind = KeeperRequestKind::kStop, .grace_ms = static_cast<std::int32_t>(grace.count())});
+  send_request(control_.get(), {.kind = KeeperRequestKind::kStop,
+                                .grace_ms = static_cast<std::int32_t>(grace.count())});
 }
 
-void Keeper::count() {
-  send_request(control_.get(), {.kind = KeeperRequestKind::kCount});
-}
+void Keeper::count() { send_request(control_.get(), {.kind = KeeperRequestKind::kCount}); }
 
 void Keeper::end(milliseconds grace) {
   if (pid_ < 0) {
@@ -118,7 +118,8 @@ Result<Keeper> Keepers::start(const CommandPlan& plan) {
                       .control = ends.second.get()};
   const std::lock_guard lock(mutex_);
   if (pids_.size() >= kMaxKeepers) {
-    return Error{Code::kLimit, std::to_string(kMaxKeepers) + " commands of this session have live processes"};
+    return Error{Code::kLimit,
+                 std::to_string(kMaxKeepers) + " commands of this session have live processes"};
   }
   pids_.reserve(pids_.size() + 1);
   pid_t pid = -1;

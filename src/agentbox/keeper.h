@@ -30,7 +30,7 @@ inline constexpr std::size_t kMaxKeepers = 64;
 /// A command before it exists. Descriptors are borrowed for the time of start(); nothing else of
 /// ours reaches the command.
 struct CommandPlan {
-  std::vector<std::string> programs = {};     ///< tried in order until one can be executed
+  std::vector<std::string> programs = {};  ///< tried in order until one can be executed
   std::vector<std::string> argv = {};
   std::vector<std::string> environment = {};  ///< NAME=value, the whole of it
   int folder = -1;

@@ -282,8 +282,6 @@ void KeeperProcess::run() {
 
 }  // namespace
 
-void run_keeper(const KeeperJob& job) {
-  KeeperProcess(job).run();
-}
+void run_keeper(const KeeperJob& job) { KeeperProcess(job).run(); }
 
 }  // namespace agentbox::mcp

@@ -58,7 +58,9 @@ void walk(int top, Visitor& visitor) {
   levels.push_back({.dir = open_dir(top, "."), .name = "."});
   while (!levels.empty()) {
     DIR* dir = levels.back().dir.get();
-    const dirent* entry = dir == nullptr ? nullptr : ::readdir(dir);  // NOLINT(concurrency-mt-unsafe): this DIR is ours alone
+    const dirent* entry =
+        dir == nullptr ? nullptr
+                       : ::readdir(dir);  // NOLINT(concurrency-mt-unsafe): this DIR is ours alone
     if (entry == nullptr) {
       const std::string name = std::move(levels.back().name);
       levels.pop_back();
@@ -89,8 +91,8 @@ class RemoveTemporaries : public Visitor {
   RemoveTemporaries(dev_t device, time_t before) : device_(device), before_(before) {}
   void entry(int folder, const char* name) override {
     struct stat info {};
-    if (is_temporary_name(name) && ::fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
-        info.st_ctime < before_ && ::unlinkat(folder, name, 0) == 0) {
+    if (is_temporary_name(name) && ::fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(info.st_mode) && info.st_ctime < before_ && ::unlinkat(folder, name, 0) == 0) {
       ++removed_;
     }
   }
@@ -110,7 +112,9 @@ class RemoveTemporaries : public Visitor {
 class RemoveAll : public Visitor {
  public:
   void entry(int folder, const char* name) override { count(::unlinkat(folder, name, 0)); }
-  void folder_done(int parent, const char* name) override { count(::unlinkat(parent, name, AT_REMOVEDIR)); }
+  void folder_done(int parent, const char* name) override {
+    count(::unlinkat(parent, name, AT_REMOVEDIR));
+  }
   bool enters(int parent, const char* name) override {
     // A folder without rights is ours all the same. Not by name: that would follow a link.
     const UniqueFd folder(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

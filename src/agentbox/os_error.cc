@@ -26,18 +26,23 @@ constexpr std::array kKnown{
     Known{EPERM, "EPERM", "The file or folder belongs to somebody else or is immutable"},
     Known{EROFS, "EROFS", "This part of the workspace is mounted read-only"},
     Known{ENOSPC, "ENOSPC", "The disk is full and nothing was changed: free space and try again"},
-    Known{EDQUOT, "QUOTA", "The disk quota is used up and nothing was changed: free space and try again"},
+    Known{EDQUOT, "QUOTA",
+          "The disk quota is used up and nothing was changed: free space and try again"},
     Known{EFBIG, "TOO_LARGE", ""},
     Known{EBUSY, "EBUSY", "Something else is using it"},
     Known{ETXTBSY, "EBUSY", "It is a running program: stop it first"},
     Known{ENAMETOOLONG, "ENAMETOOLONG", "One name may have 255 bytes, a path 4096"},
-    Known{EXDEV, "ESCAPE", "Links out of the workspace are not followed; shell_exec reaches other files"},
-    Known{EMFILE, "RATE_LIMITED", "Too many files are open at once: try again when other calls have ended"},
-    Known{ENFILE, "RATE_LIMITED", "Too many files are open at once: try again when other calls have ended"},
+    Known{EXDEV, "ESCAPE",
+          "Links out of the workspace are not followed; shell_exec reaches other files"},
+    Known{EMFILE, "RATE_LIMITED",
+          "Too many files are open at once: try again when other calls have ended"},
+    Known{ENFILE, "RATE_LIMITED",
+          "Too many files are open at once: try again when other calls have ended"},
 };
 
 const Known* find_known(int number) {
-  const auto* found = std::find_if(kKnown.begin(), kKnown.end(), [number](const Known& known) { return known.number == number; });
+  const auto* found = std::find_if(kKnown.begin(), kKnown.end(),
+                                   [number](const Known& known) { return known.number == number; });
   return found == kKnown.end() ? nullptr : found;
 }
 
@@ -50,7 +55,8 @@ std::string_view error_code_name(int number) {
 
 ToolError os_error(std::string_view doing, std::string_view path, int number) {
   const Known* known = find_known(number);
-  std::string why = number == EXDEV ? "the path leaves the workspace" : std::generic_category().message(number);
+  std::string why =
+      number == EXDEV ? "the path leaves the workspace" : std::generic_category().message(number);
   return {.code = std::string(error_code_name(number)),
           .message = std::string(doing) + " " + std::string(path) + ": " + std::move(why),
           .hint = known == nullptr ? "" : std::string(known->hint),

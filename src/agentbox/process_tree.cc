@@ -151,7 +151,13 @@ void find_children(pid_t pid, int signal, PidList& list) {
       if (thread == 0) {
         continue;
       }
-      const int fd = ProcPath().add("/proc/").add(pid).add("/task/").add(thread).add("/children").open(O_RDONLY);
+      const int fd = ProcPath()
+                         .add("/proc/")
+                         .add(pid)
+                         .add("/task/")
+                         .add(thread)
+                         .add("/children")
+                         .open(O_RDONLY);
       if (fd >= 0) {
         append_numbers(fd, signal, list);
         ::close(fd);
@@ -170,7 +176,8 @@ void find_descendants(pid_t pid, int signal, PidList& list) {
 }
 
 bool is_subset(const PidList& sorted, const PidList& of) {
-  return std::includes(of.view().begin(), of.view().end(), sorted.view().begin(), sorted.view().end());
+  return std::includes(of.view().begin(), of.view().end(), sorted.view().begin(),
+                       sorted.view().end());
 }
 
 void sort(PidList& list) {
@@ -179,9 +186,7 @@ void sort(PidList& list) {
 
 }  // namespace
 
-void append_children(pid_t pid, PidList& list) {
-  find_children(pid, 0, list);
-}
+void append_children(pid_t pid, PidList& list) { find_children(pid, 0, list); }
 
 std::size_t count_live_descendants(pid_t pid, PidList& scratch) {
   find_descendants(pid, 0, scratch);
@@ -229,7 +234,9 @@ bool reap_child(pid_t pid, std::chrono::steady_clock::time_point deadline, int* 
       reaped = true;
       break;
     }
-    const auto left = std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now())
+            .count();
     if (left <= 0) {
       break;
     }
@@ -243,7 +250,8 @@ bool reap_child(pid_t pid, std::chrono::steady_clock::time_point deadline, int* 
   return reaped;
 }
 
-bool kill_other_children(std::span<const pid_t> keep, std::chrono::steady_clock::time_point deadline) {
+bool kill_other_children(std::span<const pid_t> keep,
+                         std::chrono::steady_clock::time_point deadline) {
   PidList children;
   SweepRoom room;
   for (;;) {

@@ -49,7 +49,8 @@ struct SweepRoom {
 // then kills them all. The caller reaps, and calls again while it still has children.
 void freeze_and_kill_descendants(pid_t pid, SweepRoom& room);
 
-// Writes SCORE (-1000 to 1000 in decimal) to the process's out-of-memory score, if the kernel lets us.
+// Writes SCORE (-1000 to 1000 in decimal) to the process's out-of-memory score, if the kernel lets
+// us.
 void set_oom_score(pid_t pid, std::string_view score);
 
 // Waits for the child PID and reaps it: true, with its wait status in STATUS where that is not

@@ -29,8 +29,8 @@ bool is_disturbing(char32_t c) {
   if (c < 0x20) {
     return c != '\t' && c != '\n';
   }
-  return within(c, 0x7f, 0x9f) || c == 0x61c || within(c, 0x200e, 0x200f) || within(c, 0x202a, 0x202e) ||
-         within(c, 0x2066, 0x2069) || within(c, 0xe0000, 0xe007f);
+  return within(c, 0x7f, 0x9f) || c == 0x61c || within(c, 0x200e, 0x200f) ||
+         within(c, 0x202a, 0x202e) || within(c, 0x2066, 0x2069) || within(c, 0xe0000, 0xe007f);
 }
 
 Character first_character(std::string_view bytes) {

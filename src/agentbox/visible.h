@@ -12,7 +12,7 @@ namespace agentbox::mcp {
 
 /// One character of UTF-8 text, or one byte that is none.
 struct Character {
-  char32_t value = 0;      ///< the byte's value where it is not valid
+  char32_t value = 0;  ///< the byte's value where it is not valid
   std::size_t bytes = 1;
   bool valid = false;
 };
@@ -20,7 +20,7 @@ struct Character {
 [[nodiscard]] Character first_character(std::string_view bytes);
 
 struct Visible {
-  std::string text;       ///< valid UTF-8
+  std::string text;         ///< valid UTF-8
   std::size_t changed = 0;  ///< characters and bytes that are shown as something else
 };
 /// Disturbing characters become \u{1b}, bytes that are not UTF-8 \x{ff}; a carriage return right

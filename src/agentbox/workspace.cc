@@ -62,13 +62,15 @@ ToolError wrong_type(const std::string& shown, mode_t is, mode_t wanted) {
   if (wanted == S_IFDIR && S_ISREG(is)) {
     return os_error("open", shown, ENOTDIR);
   }
-  return {.code = "INVALID_ARGUMENT",
-          .message = shown + " is " + std::string(kind_of(is)),
-          .hint = "Only regular files and folders are opened; use shell_exec with a timeout for others",
-          .path = shown};
+  return {
+      .code = "INVALID_ARGUMENT",
+      .message = shown + " is " + std::string(kind_of(is)),
+      .hint = "Only regular files and folders are opened; use shell_exec with a timeout for others",
+      .path = shown};
 }
 
-Outcome<bool> make_folder(const UniqueFd& parent, const std::string& name, const std::string& shown, MadeFolders* made) {
+Outcome<bool> make_folder(const UniqueFd& parent, const std::string& name, const std::string& shown,
+                          MadeFolders* made) {
   if (::mkdirat(parent.get(), name.c_str(), kNewFolderMode) == 0) {
     made->add(UniqueFd(::fcntl(parent.get(), F_DUPFD_CLOEXEC, 0)), name);
     return true;
@@ -92,7 +94,8 @@ Split split_last(std::string_view relative) {
   if (slash == std::string_view::npos) {
     return {.folder = ".", .name = std::string(relative)};
   }
-  return {.folder = std::string(relative.substr(0, slash)), .name = std::string(relative.substr(slash + 1))};
+  return {.folder = std::string(relative.substr(0, slash)),
+          .name = std::string(relative.substr(slash + 1))};
 }
 
 }  // namespace
@@ -113,10 +116,12 @@ void MadeFolders::undo() {
 
 Result<std::unique_ptr<Workspace>> Workspace::open(const Options& options) {
   AB_TRY(folder, open_root(options.workspace));
-  const KernelFeatures features = options.features ? *options.features : KernelFeatures::probe(folder.get());
+  const KernelFeatures features =
+      options.features ? *options.features : KernelFeatures::probe(folder.get());
   RootNames names;
   names.workspace = names_of(options.workspace, folder.get());
-  if (std::find(names.workspace.begin(), names.workspace.end(), kCommonName) == names.workspace.end()) {
+  if (std::find(names.workspace.begin(), names.workspace.end(), kCommonName) ==
+      names.workspace.end()) {
     names.workspace.emplace_back(kCommonName);
   }
   std::optional<Beneath> output;
@@ -127,7 +132,8 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const Options& options) {
   }
   Beneath workspace(std::move(folder), names.workspace, features.openat2);
   std::unique_ptr<Workspace> opened(
-      new Workspace(std::move(workspace), std::move(output), std::move(names), features));  // NOLINT(cppcoreguidelines-owning-memory): private constructor
+      new Workspace(std::move(workspace), std::move(output), std::move(names),
+                    features));  // NOLINT(cppcoreguidelines-owning-memory): private constructor
   opened->umask_bits_ = ::umask(022);
   ::umask(opened->umask_bits_);
   return opened;
@@ -194,7 +200,8 @@ Outcome<UniqueFd> Workspace::open_parent(const std::string& relative, MadeFolder
       continue;
     }
     const Split split = split_last(stem);
-    const bool can_make = made != nullptr && folder.error().os_errno == ENOENT && split.name != "." && split.name != "..";
+    const bool can_make = made != nullptr && folder.error().os_errno == ENOENT &&
+                          split.name != "." && split.name != "..";
     if (!can_make || split.folder == stem) {
       return os_error(show({.relative = stem}), folder.error());
     }
@@ -221,7 +228,8 @@ Outcome<Leaf> Workspace::find_leaf(const BoxPath& path, MadeFolders* made) const
     AB_TRY(folder, open_parent(split.folder, made));
     leaf.folder = std::move(folder);
     leaf.name = split.name;
-    const UniqueFd entry(::openat(leaf.folder.get(), leaf.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    const UniqueFd entry(
+        ::openat(leaf.folder.get(), leaf.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!entry.valid()) {
       if (errno == ENOENT) {
         return leaf;
@@ -233,7 +241,8 @@ Outcome<Leaf> Workspace::find_leaf(const BoxPath& path, MadeFolders* made) const
     }
     if (!S_ISLNK(leaf.info.st_mode)) {
       leaf.exists = true;
-      return S_ISREG(leaf.info.st_mode) ? Outcome<Leaf>(std::move(leaf)) : wrong_type(shown, leaf.info.st_mode, S_IFREG);
+      return S_ISREG(leaf.info.st_mode) ? Outcome<Leaf>(std::move(leaf))
+                                        : wrong_type(shown, leaf.info.st_mode, S_IFREG);
     }
     auto target = read_link(entry.get());
     if (!target.ok()) {
@@ -254,7 +263,8 @@ Outcome<Leaf> Workspace::find_leaf(const BoxPath& path, MadeFolders* made) const
 std::unique_lock<std::mutex> Workspace::lock_name(const Leaf& leaf) const {
   struct stat folder {};
   (void)::fstat(leaf.folder.get(), &folder);
-  const std::size_t key = std::hash<std::string>{}(leaf.name) ^ std::hash<std::uint64_t>{}(folder.st_ino);
+  const std::size_t key =
+      std::hash<std::string>{}(leaf.name) ^ std::hash<std::uint64_t>{}(folder.st_ino);
   return std::unique_lock(locks_[key % kLocks]);
 }
 

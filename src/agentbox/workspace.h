@@ -30,17 +30,19 @@ struct Opened {
 
 /// The name a write goes to: a folder held open and a name in it that is no link.
 struct Leaf {
-  UniqueFd folder;         ///< O_PATH
+  UniqueFd folder;  ///< O_PATH
   std::string name;
-  std::string relative;    ///< the path that leads there, links of the last name resolved
+  std::string relative;  ///< the path that leads there, links of the last name resolved
   bool exists = false;
-  struct stat info {};     ///< where it exists
+  struct stat info {};  ///< where it exists
 };
 
 /// Folders that a write had to make, so that they can go again when the write fails.
 class MadeFolders {
  public:
-  void add(UniqueFd parent, std::string name) { made_.push_back({std::move(parent), std::move(name)}); }
+  void add(UniqueFd parent, std::string name) {
+    made_.push_back({std::move(parent), std::move(name)});
+  }
   void sync() const;
   void undo();
 
@@ -56,14 +58,16 @@ class Workspace {
  public:
   struct Options {
     std::string workspace = {};
-    std::string output = {};                  ///< empty: none
+    std::string output = {};                      ///< empty: none
     std::optional<KernelFeatures> features = {};  ///< not given: probed
   };
   /// Opens the folders; both must exist. Call it before there are threads.
   [[nodiscard]] static Result<std::unique_ptr<Workspace>> open(const Options& options);
 
   /// The path argument GIVEN.
-  [[nodiscard]] Outcome<BoxPath> parse(std::string_view given) const { return parse_box_path(given, names_); }
+  [[nodiscard]] Outcome<BoxPath> parse(std::string_view given) const {
+    return parse_box_path(given, names_);
+  }
   [[nodiscard]] std::string show(const BoxPath& path) const { return show_path(path, names_); }
 
   /// Opens a regular file for reading. FIFOs, devices and sockets are refused without being opened,
@@ -86,15 +90,20 @@ class Workspace {
   /// The output folder, or -1. Borrowed.
   [[nodiscard]] int output_folder() const { return output_ ? output_->folder() : -1; }
   [[nodiscard]] int folder() const { return workspace_.folder(); }
-  /// The process's umask when the workspace was opened (asking later would race with other threads).
+  /// The process's umask when the workspace was opened (asking later would race with other
+  /// threads).
   [[nodiscard]] mode_t umask_bits() const { return umask_bits_; }
 
  private:
   // More would not make collisions rarer than 64 calls in flight can notice.
   static constexpr std::size_t kLocks = 64;
 
-  Workspace(Beneath workspace, std::optional<Beneath> output, RootNames names, KernelFeatures features)
-      : workspace_(std::move(workspace)), output_(std::move(output)), names_(std::move(names)), features_(features) {}
+  Workspace(Beneath workspace, std::optional<Beneath> output, RootNames names,
+            KernelFeatures features)
+      : workspace_(std::move(workspace)),
+        output_(std::move(output)),
+        names_(std::move(names)),
+        features_(features) {}
   [[nodiscard]] const Beneath& root(const BoxPath& path) const;
   [[nodiscard]] Outcome<UniqueFd> open_parent(const std::string& relative, MadeFolders* made) const;
   [[nodiscard]] Outcome<Opened> open_checked(const BoxPath& path, mode_t type) const;

@@ -1,0 +1,29 @@
+// edge: see box.h.
+#include "agentbox/box.h"
+
+#include <sys/prctl.h>
+
+#include "agentbox/environment.h"
+
+namespace agentbox::mcp {
+
+Result<std::unique_ptr<Box>> open_box(const Settings& settings) {
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
+    return errno_error("become undumpable");
+  }
+  auto workspace = Workspace::open({.workspace = settings.workspace, .output = settings.out});
+  if (!workspace.ok()) {
+    return std::move(workspace).error().in("the workspace or the output folder is not usable");
+  }
+  auto box = std::make_unique<Box>();
+  box->settings = settings;
+  box->workspace = std::move(*workspace);
+  box->environment = command_environment(settings);
+  box->keep_folder = !settings.out.empty()   ? settings.out
+                     : !settings.tmp.empty() ? settings.tmp
+                                             : "/tmp";
+  box->survivors = std::make_unique<Survivors>();
+  return box;
+}
+
+}  // namespace agentbox::mcp

@@ -1,0 +1,91 @@
+// edge: runs one command to its reply, and looks after what it leaves running.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agentbox/call.h"
+#include "agentbox/capture.h"
+#include "agentbox/keeper.h"
+#include "agentbox/outcome.h"
+#include "agentbox/spill.h"
+#include "base/handle.h"
+
+namespace agentbox::mcp {
+
+/// After the command's own process ended: how long output is still read that others hold open.
+inline constexpr std::chrono::milliseconds kDrainTime{200};
+
+struct CommandRequest {
+  std::vector<std::string> programs = {};  ///< see CommandPlan
+  std::vector<std::string> argv = {};
+  std::vector<std::string> environment = {};
+  int folder = -1;                        ///< borrowed
+  std::optional<std::string> input = {};  ///< none: /dev/null
+  bool merge_errors = false;              ///< stderr goes into stdout, in order
+  std::chrono::milliseconds timeout{120'000};
+  std::size_t inline_bytes = 30'000;  ///< kept of each stream
+};
+
+enum class CommandStatus { kExited, kTimedOut, kKilled, kCancelled };
+
+struct CommandResult {
+  CommandStatus status = CommandStatus::kExited;
+  int exit_code = -1;  ///< -1: none
+  int signal = 0;      ///< that ended the command's own process; 0: none
+  std::chrono::milliseconds duration{0};
+  HeadTail output{0};
+  HeadTail errors{0};
+  std::string
+      output_path;  ///< the whole of both streams; empty: no file was needed, or could be made
+  std::uint64_t output_dropped = 0;
+  std::int64_t cpu_us = 0;
+  std::int64_t max_rss_bytes = 0;
+  std::int64_t background_left = 0;  ///< processes that still run; they end with the session
+  std::int64_t stuck = 0;            ///< processes that could not be killed
+};
+
+/// A command that has been answered and left processes running.
+struct Survivor {
+  Keeper keeper;
+  UniqueFd output;
+  UniqueFd errors;
+  Spill spill;
+};
+
+/// Reads what survivors still print, so that none blocks or dies of a full or closed pipe, and
+/// reaps them. Its end ends them all.
+class Survivors {
+ public:
+  Survivors() = default;
+  Survivors(const Survivors&) = delete;
+  Survivors& operator=(const Survivors&) = delete;
+  ~Survivors();
+
+  void adopt(Survivor survivor);
+  [[nodiscard]] std::size_t count() const;
+
+ private:
+  void run();
+  void serve(std::vector<Survivor>& survivors);
+
+  mutable std::mutex mutex_;
+  std::vector<Survivor> arrived_;
+  std::size_t served_ = 0;
+  bool ending_ = false;
+  UniqueFd wake_;
+  std::thread thread_;  // started with the first survivor
+};
+
+/// Runs REQUEST and answers when its own process has ended, at the timeout, or on cancelling; in
+/// the last two cases nothing of it is left. Errors: SPAWN_FAILED, TOO_MANY_PROCESSES.
+[[nodiscard]] Outcome<CommandResult> run_command(Box& box, CallContext& context,
+                                                 const CommandRequest& request);
+
+}  // namespace agentbox::mcp

@@ -1,0 +1,12 @@
+// pure: points in time as replies show them.
+#pragma once
+
+#include <ctime>
+#include <string>
+
+namespace agentbox::mcp {
+
+/// RFC 3339 in UTC with nanoseconds: "2026-01-02T03:04:05.000000006Z".
+[[nodiscard]] std::string timestamp(const timespec& time);
+
+}  // namespace agentbox::mcp

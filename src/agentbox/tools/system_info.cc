@@ -1,0 +1,167 @@
+// edge: system_info: what the box is, what it may use, and what bounds hold.
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "agentbox/box.h"
+#include "agentbox/call.h"
+#include "agentbox/commands.h"
+#include "agentbox/directory.h"
+#include "agentbox/environment.h"
+#include "agentbox/limits.h"
+#include "agentbox/machine.h"
+#include "agentbox/spill.h"
+#include "agentbox/tools/tools.h"
+
+namespace agentbox::mcp {
+namespace {
+
+constexpr std::string_view kMetadataPrefix = "SANDBOX_";
+constexpr std::string_view kLifetime =
+    "Files in the workspace and in the home folder stay. Commands, and what they leave in the "
+    "background, end with the session that started "
+    "them. The folders of temporary files and of command output are emptied when the box starts.";
+
+constexpr std::array kToolLimits{
+    LimitRow{"background_commands", kMaxKeepers, "commands of one session with live processes"},
+    LimitRow{"output_file_bytes", kMaxSpillBytes, "kept of one command's whole output"},
+    LimitRow{"output_folder_bytes", kMaxSpillFolderBytes,
+             "kept of all commands' output; the oldest files go"},
+    LimitRow{"stop_grace_ms", kStopGrace.count(), "between SIGTERM and SIGKILL"},
+    LimitRow{"listed_entries", kMaxVisited, "entries one listing looks at"},
+    LimitRow{"path_bytes", kMaxPathBytes, "one path"},
+};
+
+constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
+"hostname":{"type":"string"},"os":{"type":"string"},"kernel":{"type":"string"},"arch":{"type":"string"},
+"cpus":{"type":"number","description":"Effective (cgroup) CPUs."},
+"memory_total_bytes":{"type":"integer"},"memory_used_bytes":{"type":"integer"},
+"disk_total_bytes":{"type":"integer"},"disk_free_bytes":{"type":"integer"},
+"load1":{"type":"number"},"uptime_seconds":{"type":"integer"},
+"user":{"type":"string"},"uid":{"type":"integer"},"workspace":{"type":"string"},"home":{"type":"string"},
+"output_folder":{"type":"string","description":"Where long command output is kept."},
+"version":{"type":"string"},"session":{"type":"string"},
+"role":{"type":"string","description":"Of the key that opened this session."},
+"keys_generation":{"type":"integer","description":"Of the set of keys the door knew when this session began."},
+"lifetime":{"type":"string","description":"What outlives what."},
+"tools":{"type":"array","items":{"type":"string"},"description":"Programs found: git, python3, node, ..."},
+"metadata":{"type":"object","description":"SANDBOX_* variables.","additionalProperties":{"type":"string"}},
+"limits":{"type":"object","description":"Effective limits.","additionalProperties":{"type":"integer"}},
+"security":{"type":"object","description":"Which kernel features are in use.","properties":{
+"openat2":{"type":"boolean"},"unnamed_files":{"type":"boolean"},"pidfd":{"type":"boolean"},"landlock":{"type":"boolean"},
+"seccomp":{"type":"boolean"},"subreaper":{"type":"boolean"},"no_new_privileges":{"type":"boolean"}}}},
+"required":["os","arch","workspace","version"]})";
+
+void add_machine(OrderedJson& json, const Box& box) {
+  const Machine machine = describe_machine();
+  json["hostname"] = machine.hostname;
+  json["os"] = machine.os;
+  json["kernel"] = machine.kernel;
+  json["arch"] = machine.arch;
+  json["cpus"] = machine.cpus;
+  json["uptime_seconds"] = machine.uptime_seconds;
+  json["user"] = find_variable(box.environment, "USER");
+  json["uid"] = machine.uid;
+}
+
+void add_usage(OrderedJson& json, const Box& box) {
+  const Usage usage = measure_usage(box.workspace->folder());
+  json["memory_total_bytes"] = usage.memory_total_bytes;
+  json["memory_used_bytes"] = usage.memory_used_bytes;
+  json["disk_total_bytes"] = usage.disk_total_bytes;
+  json["disk_free_bytes"] = usage.disk_free_bytes;
+  json["load1"] = usage.load1;
+}
+
+void add_box(OrderedJson& json, const Box& box) {
+  const Settings& settings = box.settings;
+  json["workspace"] = settings.workspace;
+  json["home"] = find_variable(box.environment, "HOME");
+  if (!settings.out.empty()) {
+    json["output_folder"] = settings.out;
+  }
+  json["version"] = AGENTBOX_VERSION;
+  json["session"] = settings.session;
+  json["role"] = role_name(settings.role);
+  json["keys_generation"] = settings.generation;
+  json["lifetime"] = kLifetime;
+  json["tools"] = find_programs(find_variable(box.environment, "PATH"));
+  OrderedJson metadata = OrderedJson::object();
+  for (const auto& [name, value] : settings.environment) {
+    if (name.starts_with(kMetadataPrefix)) {
+      metadata[name] = value;
+    }
+  }
+  json["metadata"] = std::move(metadata);
+}
+
+void add_limits(OrderedJson& json) {
+  OrderedJson limits = OrderedJson::object();
+  for (const LimitRow& row : kLimitRows) {
+    limits[std::string(row.name)] = row.value;
+  }
+  for (const LimitRow& row : kToolLimits) {
+    limits[std::string(row.name)] = row.value;
+  }
+  json["limits"] = std::move(limits);
+}
+
+void add_security(OrderedJson& json, const Box& box) {
+  const Confinement confinement = describe_confinement();
+  const KernelFeatures& features = box.workspace->features();
+  OrderedJson security;
+  security["openat2"] = features.openat2;
+  security["unnamed_files"] = features.unnamed_files;
+  security["pidfd"] = confinement.pidfd;
+  security["landlock"] = false;
+  security["seccomp"] = confinement.seccomp;
+  security["subreaper"] = confinement.subreaper;
+  security["no_new_privileges"] = confinement.no_new_privileges;
+  json["security"] = std::move(security);
+}
+
+// "name: value" lines; nested values as compact JSON.
+std::string as_lines(const OrderedJson& json) {
+  std::string text;
+  for (const auto& [name, value] : json.items()) {
+    text += name + ": " + (value.is_string() ? value.get<std::string>() : dump_json(value)) + "\n";
+  }
+  return text;
+}
+
+ToolResult system_info(const Arguments& arguments, CallContext& context) {
+  const Box& box = context.box();
+  OrderedJson json;
+  add_machine(json, box);
+  if (arguments.flag("metrics")) {
+    add_usage(json, box);
+  }
+  add_box(json, box);
+  add_limits(json);
+  add_security(json, box);
+  std::string text = as_lines(json);
+  return {.texts = {std::move(text)}, .structured = std::move(json), .error = {}};
+}
+
+}  // namespace
+
+Tool system_info_tool() {
+  Tool tool;
+  tool.name = "system_info";
+  tool.title = "System information";
+  tool.description =
+      "OS, CPU, memory, disk, limits, workspace path, user, interpreters and tools found, box "
+      "version, your key's role, and sandbox metadata "
+      "(SANDBOX_* variables only).";
+  tool.arguments = {{.name = "metrics",
+                     .type = ArgumentType::kBoolean,
+                     .description = "Also current usage.",
+                     .fallback = true}};
+  tool.output_schema = kOutputSchema;
+  tool.hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
+  tool.handler = system_info;
+  return tool;
+}
+
+}  // namespace agentbox::mcp
