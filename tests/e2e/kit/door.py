@@ -74,7 +74,7 @@ audit: {{sink: {self.audit_log}}}
     def start_spawner(self):
         program = programs.reachable_copy(programs.BOX, programs.WORLD / "bin")
         box = self.folder / "box"
-        command = [program, "spawner", "--no-isolation", "--link", self.folder / "link" / "door.sock"]
+        command = [program, "spawner", "--link", self.folder / "link" / "door.sock"]
         for name in ("workspace", "home", "tmp", "out"):
             command += [f"--{name}", box / name]
         self.spawner = programs.start(command, self.box_log, cwd=box, **programs.account("agentbox"))
@@ -105,12 +105,24 @@ audit: {{sink: {self.audit_log}}}
             with self.target.session() as session:
                 session.ping(5)
             return True
-        except AssertionError:
+        except (AssertionError, OSError) as error:
+            self.last_refusal = str(error)
             return False
 
     def await_session(self, seconds=15.0):
         """The door counts as up when a session answers: it listens before the box side has dialled."""
-        wait_until("a session works", self.session_works, seconds)
+        try:
+            wait_until("a session works", self.session_works, seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; {self.last_refusal}\n{self.logs()}") from None
+
+    def logs(self):
+        """The end of what either side logged, for a failure's message."""
+        parts = []
+        for path in (self.log, self.box_log):
+            text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+            parts += [f"{path}:", *text.splitlines()[-15:]]
+        return "\n".join(parts)
 
     # What it is made of
 
