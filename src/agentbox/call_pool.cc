@@ -87,15 +87,14 @@ void CallPool::dispatch() {
 }
 
 bool CallPool::hand_over(Job& job) {
-  bool enough = false;
   {
     const std::lock_guard lock(mutex_);
     ready_.push_back(&job);
-    enough = idle_ >= ready_.size();
-  }
-  if (enough) {
-    ready_changed_.notify_one();
-    return true;
+    if (idle_ >= ready_.size()) {
+      ready_changed_.notify_one();
+      return true;
+    }
+    ++idle_;  // the worker to come
   }
   try {
     Worker& worker = workers_.emplace_back();
@@ -104,6 +103,7 @@ bool CallPool::hand_over(Job& job) {
   } catch (const std::system_error&) {
     workers_.pop_back();
     const std::lock_guard lock(mutex_);
+    --idle_;
     const auto at = std::find(ready_.begin(), ready_.end(), &job);
     if (at == ready_.end() || !workers_.empty()) {
       return true;  // a worker has it, or will
@@ -176,7 +176,6 @@ void CallPool::join_ended() {
 void CallPool::work(Worker& self) {
   std::unique_lock lock(mutex_);
   while (true) {
-    ++idle_;
     ready_changed_.wait_for(lock, kWorkerIdleTime, [this] { return stopping_ || !ready_.empty(); });
     --idle_;
     if (ready_.empty()) {
@@ -187,12 +186,16 @@ void CallPool::work(Worker& self) {
     const Job& job = *ready_.front();
     ready_.pop_front();
     lock.unlock();
-    run(job);
+    CallEnd end = run(job);
     lock.lock();
+    // Free again before anyone can know of the end: calls in turn need one thread.
+    ++idle_;
+    events_.emplace_back(std::move(end));
+    static_cast<void>(::eventfd_write(event_.get(), 1));
   }
 }
 
-void CallPool::run(const Job& job) {
+CallEnd CallPool::run(const Job& job) {
   const StartCall& call = job.call;
   CallContext::ProgressSink sink;
   if (call.wants_progress) {
@@ -204,9 +207,9 @@ void CallPool::run(const Job& job) {
   }
   CallContext context(box_, *job.cancel, std::move(sink));
   const ToolResult result = run_handler(*call.tool, call.arguments, context);
-  post(CallEnd{.key = call.key,
-               .result = render_tool_result(call.tool->name, result, call.version),
-               .facts = std::move(context.facts())});
+  return CallEnd{.key = call.key,
+                 .result = render_tool_result(call.tool->name, result, call.version),
+                 .facts = std::move(context.facts())};
 }
 
 void CallPool::post(CallEvent event) {

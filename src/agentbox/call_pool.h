@@ -71,9 +71,9 @@ class CallPool {
   [[nodiscard]] bool hand_over(Job& job);
   void fail(CallKey key, std::string_view why);
   void join_ended();
-  void work(Worker& self);     // on a worker's thread
-  void run(const Job& job);    // on a worker's thread
-  void post(CallEvent event);  // on any thread
+  void work(Worker& self);      // on a worker's thread
+  CallEnd run(const Job& job);  // on a worker's thread
+  void post(CallEvent event);   // on any thread
 
   Box& box_;
   UniqueFd event_;
@@ -86,8 +86,9 @@ class CallPool {
   std::condition_variable ready_changed_;
   std::deque<const Job*> ready_;   // guarded by mutex_
   std::vector<CallEvent> events_;  // guarded by mutex_
-  std::size_t idle_ = 0;           // guarded by mutex_
-  bool stopping_ = false;          // guarded by mutex_
+  // Workers that wait for a job or are about to; guarded by mutex_.
+  std::size_t idle_ = 0;
+  bool stopping_ = false;  // guarded by mutex_
 };
 
 }  // namespace agentbox::mcp

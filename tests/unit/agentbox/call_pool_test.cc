@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 
+#include <thread>
+
 #include "server_fixture.h"
 
 using namespace agentbox;
@@ -51,13 +53,13 @@ TEST_CASE("there is no thread before the first call, and one serves calls in tur
   Box box;
   auto pool = CallPool::create(box);
   REQUIRE(pool.ok());
+  std::thread([] {}).join();  // a sanitizer starts a thread of its own with the first one
   const std::size_t before = count_threads();
   for (CallKey key = 1; key <= 20; ++key) {
     (*pool)->add(start(key, kMeasure));
     (*pool)->dispatch();
     CHECK(take_ends(**pool, 1).at(0).key == key);
-    // The thread may still be on its way to waiting, so a second one is possible, more are not.
-    CHECK(count_threads() <= before + 2);
+    CHECK(count_threads() == before + 1);
   }
   CHECK((*pool)->size() == 0);
 }

@@ -116,7 +116,11 @@ class Client {
  public:
   Client(UniqueFd to, UniqueFd from) : to_(std::move(to)), from_(std::move(from)) {}
 
-  void send(std::string_view text) const { REQUIRE(write_all(to_.get(), text).ok()); }
+  /// For other threads: the test library's checks are for the main one.
+  [[nodiscard]] bool try_send(std::string_view text) const {
+    return write_all(to_.get(), text).ok();
+  }
+  void send(std::string_view text) const { REQUIRE(try_send(text)); }
   void say(std::string_view line) const { send(std::string(line) + "\n"); }
   /// The next line, or "" where the server has closed its end.
   std::string read_line() {
@@ -206,6 +210,8 @@ class Running {
     if (audited) {
       auto records = make_socketpair(SOCK_SEQPACKET | SOCK_NONBLOCK);
       REQUIRE(records.ok());
+      const int small = 4096;
+      REQUIRE(::setsockopt(records->first.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small) == 0);
       streams.records = std::move(records->first);
       records_ = std::move(records->second);
     }
