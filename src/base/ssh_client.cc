@@ -2,6 +2,7 @@
 #include "base/ssh_client.h"
 
 #include <libssh/libssh.h>
+#include <libssh/server.h>  // ssh_execute_message_callbacks: handles packets on a client too
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -289,6 +290,8 @@ struct SshChannel::State {
     }
   }
   void take_all() {
+    // Reading alone handles no packet after the other side's EOF, so its CLOSE would never be seen.
+    static_cast<void>(ssh_execute_message_callbacks(session));
     take(error_text, kMaxSshErrorTextBytes, 1);
     take(pending, kMaxSshLineBytes, 0);
   }

@@ -113,12 +113,14 @@ class Loop {
     return std::string();
   }
   Answer<std::string> close() {
-    if (session_) {
-      AB_TRY(ended, session_->close(soon()));
-      session_.reset();
-      if (ended && *ended != 0) {
-        return Failure{Exit::kCheckFailed, "exit code " + std::to_string(*ended), ""};
-      }
+    if (!session_) {
+      return std::string();
+    }
+    McpClient session = std::move(*session_);
+    session_.reset();  // whatever comes of its end, it is of no more use
+    AB_TRY(ended, session.close(soon()));
+    if (ended && *ended != 0) {
+      return Failure{Exit::kCheckFailed, "exit code " + std::to_string(*ended), ""};
     }
     return std::string();
   }
