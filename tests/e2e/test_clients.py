@@ -46,6 +46,7 @@ def claude(tmp_path):
         **os.environ,
         "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
         "HOME": str(tmp_path),
+        "TMPDIR": str(tmp_path),
         "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
         "DISABLE_AUTOUPDATER": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

@@ -3,6 +3,7 @@ import json
 
 import pytest
 from kit import programs
+from kit.door import free_port
 from kit.mcp import CLIENT
 from kit.target import make_key, public_line, run
 
@@ -108,6 +109,13 @@ def test_check_names_the_line_of_a_mistake(shared_door, tmp_path):
     assert result.returncode != 0
     said = (result.stdout + result.stderr).decode()
     assert "listn" in said and "6" in said
+
+
+def test_health_is_asked_without_a_key(shared_door):
+    well = run([programs.SSHD, "--health", f"127.0.0.1:{shared_door.port}"])
+    assert well.returncode == 0, well
+    ill = run([programs.SSHD, "--health", f"127.0.0.1:{free_port()}"])
+    assert ill.returncode not in (0, None) and ill.stderr, ill
 
 
 @pytest.mark.parametrize("program", [programs.SSHD, programs.BOX, programs.PROVISION], ids=lambda path: path.name)
