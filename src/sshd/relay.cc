@@ -137,6 +137,7 @@ void Relay::take_unread() {
   }
   taken.resize(have);
   to_session_ = std::move(taken);
+  to_session_at_ = 0;
 }
 
 void Relay::feed_session() {
@@ -153,8 +154,12 @@ void Relay::feed_session() {
     if (!stdio_) {
       break;  // the read ran a callback that closed the channel
     }
-    const std::size_t taken = write_some(stdio_.get(), to_session_);
-    to_session_.erase(0, taken);
+    const std::size_t taken =
+        write_some(stdio_.get(), std::string_view(to_session_).substr(to_session_at_));
+    to_session_at_ += taken;
+    if (to_session_at_ == to_session_.size()) {
+      to_session_.clear();
+    }
     moved += taken;
     if (taken == 0) {
       break;

@@ -76,8 +76,9 @@ class Relay {
   std::uint32_t number_;
   UniqueFd stdio_;
   UniqueFd log_;
-  std::string to_session_;  // taken from the library, not yet by the session
-  std::string to_client_;   // taken from the session, not yet by the library
+  std::string to_session_;         // taken from the library, not yet by the session
+  std::size_t to_session_at_ = 0;  // how much of it the session has taken
+  std::string to_client_;          // taken from the session, not yet by the library
   std::string to_client_error_;
   std::size_t unread_ = 0;  // what the library holds back for us
   struct Outcome {
