@@ -1,4 +1,7 @@
 # The tests of agent-box's box half: files, commands, tools, the spawner.
 agentbox_unit_test(agentbox_box_test
-  file_writer_test.cc keeper_test.cc workspace_test.cc
-  agentbox_mcp agentbox_base)
+  capture_test.cc file_writer_test.cc keeper_test.cc workspace_test.cc
+  LIBS agentbox_mcp agentbox_base)
+agentbox_unit_test(agentbox_tools_test
+  tools_files_test.cc tools_shell_test.cc
+  LIBS agentbox_mcp agentbox_base)
