@@ -27,11 +27,11 @@ def read_process(pid):
     except OSError:
         return None
     name, fields = stat[stat.index("(") + 1 : stat.rindex(")")], stat[stat.rindex(")") + 2 :].split()
+    words = tuple(word for word in command.split("\0") if word) or (f"[{name}]",)
     try:
         program = os.path.basename(os.readlink(folder / "exe")).removesuffix(" (deleted)")
-    except OSError:
-        program = "" if fields[0] == "Z" else name
-    words = tuple(word for word in command.split("\0") if word) or (f"[{name}]",)
+    except OSError:  # not dumpable, and we are not root: what it was started as; its name is cut at 15 bytes
+        program = "" if fields[0] == "Z" else os.path.basename(words[0])
     return Process(int(pid), int(fields[1]), fields[0], uid, program, words)
 
 
