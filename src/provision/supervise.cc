@@ -24,6 +24,7 @@
 #include "provision/box_side.h"
 #include "provision/child_watch.h"
 #include "provision/host.h"
+#include "provision/scope.h"
 #include "provision/supervisor_note.h"
 
 namespace agentbox::provision {
@@ -297,6 +298,12 @@ Side door_side(const BoxPaths& paths, const Accounts& accounts) {
   return side;
 }
 
+// Where bubblewrap needs its owner's rights they must not be taken from it.
+bool is_setuid(const std::string& program) {
+  struct stat info {};
+  return ::stat(program.c_str(), &info) == 0 && (info.st_mode & S_ISUID) != 0;
+}
+
 Answer<Side> box_side(const BoxPaths& paths, const BoxRecord& record, const Accounts& accounts,
                       int log) {
   const std::string workspace =
@@ -310,6 +317,9 @@ Answer<Side> box_side(const BoxPaths& paths, const BoxRecord& record, const Acco
     side.plan.working_folder = workspace;
   } else {
     AB_TRY(host, find_host_facts());
+    if (is_setuid(host.bubblewrap) || !leave_abstract_sockets()) {
+      log::warning("this kernel cannot keep the box from abstract unix sockets of this machine");
+    }
     side.plan.argv = isolated_box_side(host, paths, workspace, record.name.text());
   }
   side.plan.exe = side.plan.argv.front();
