@@ -5,3 +5,7 @@ agentbox_unit_test(agentbox_box_test
 agentbox_unit_test(agentbox_tools_test
   tools_files_test.cc tools_shell_test.cc
   LIBS agentbox_mcp agentbox_base)
+# Drives the program itself.
+agentbox_unit_test(agentbox_spawner_test spawner_test.cc LIBS agentbox_mcp agentbox_base)
+target_compile_definitions(agentbox_spawner_test PRIVATE AGENTBOX_PROGRAM="$<TARGET_FILE:agent-box>")
+add_dependencies(agentbox_spawner_test agent-box)
