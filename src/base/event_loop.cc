@@ -3,8 +3,9 @@
 
 #include <sys/epoll.h>
 
-#include <algorithm>
 #include <array>
+
+#include "base/deadline.h"
 
 namespace agentbox {
 
@@ -57,12 +58,9 @@ void EventLoop::pause(int fd) { set_events(fd, EPOLLONESHOT); }
 void EventLoop::resume(int fd) { set_events(fd, EPOLLIN); }
 
 Status EventLoop::turn(std::chrono::steady_clock::time_point deadline) {
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   std::array<epoll_event, 64> events{};
-  const int count =
-      ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                   static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 3'600'000)));
+  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
+                                 poll_timeout(deadline, std::chrono::steady_clock::now()));
   if (count < 0 && errno != EINTR) {
     return errno_error("epoll");
   }

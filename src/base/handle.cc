@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/deadline.h"
 #include "base/random.h"
 #include "base/text.h"
 
@@ -139,10 +140,8 @@ Status replace_file(const std::string& path, std::string_view data, unsigned mod
 
 bool wait_readable(int fd, std::chrono::steady_clock::time_point deadline) {
   for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd entry{fd, POLLIN, 0};
-    const int ready = ::poll(&entry, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    const int ready = ::poll(&entry, 1, poll_timeout(deadline, std::chrono::steady_clock::now()));
     if (ready > 0) {
       return true;
     }

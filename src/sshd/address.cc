@@ -108,6 +108,21 @@ bool Address::shares_prefix(const Address& network, unsigned bits) const {
   return true;
 }
 
+Result<HostPort> parse_host_port(std::string_view text) {
+  const auto colon = text.rfind(':');
+  std::string_view host = text.substr(0, colon);
+  const auto port = parse_decimal(colon == std::string_view::npos ? "" : text.substr(colon + 1));
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  if (bracketed) {
+    host = host.substr(1, host.size() - 2);
+  }
+  const bool bare_v6 = !bracketed && host.find(':') != std::string_view::npos;
+  if (host.empty() || bare_v6 || !port.ok() || *port == 0 || *port > 65535) {
+    return Error{Code::kInvalid, "not HOST:PORT: " + escape_text(text, 100)};
+  }
+  return HostPort{std::string(host), static_cast<std::uint16_t>(*port)};
+}
+
 std::string Peer::text() const {
   const std::string host = address.text();
   return (address.is_v4() ? host : '[' + host + ']') + ':' + std::to_string(port);

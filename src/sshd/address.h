@@ -31,6 +31,13 @@ class Address {
   std::array<std::uint8_t, 16> bytes_{};
 };
 
+/// `HOST:PORT` or `[ADDRESS]:PORT`; what HOST means is the caller's business.
+struct HostPort {
+  std::string host;
+  std::uint16_t port = 0;
+};
+[[nodiscard]] Result<HostPort> parse_host_port(std::string_view text);
+
 /// One connection's other end.
 struct Peer {
   Address address;

@@ -9,7 +9,8 @@ namespace {
 constexpr int kExitUsage = 2;
 constexpr const char* kFooter =
     "Signals:  SIGTERM  stop: running calls get drain_seconds, then the door ends\n"
-    "          SIGHUP   read the key files again now\n"
+    "          SIGHUP   read the configuration and the keys again; a bad configuration leaves the "
+    "old one\n"
     "Exit:     0 stopped as asked, or the check passed\n"
     "          1 cannot run; the log says why\n"
     "          2 wrong usage or configuration";

@@ -2,12 +2,15 @@
 #include "sshd/connection.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/public_key.h"
 #include "base/text.h"
 #include "sshd/lockdown.h"
@@ -26,6 +29,9 @@ constexpr int kMaxPasses = 32;
 constexpr std::uint64_t kPointsRefusedOffer = 1;
 constexpr std::uint64_t kPointsBadAnswer = 5;
 constexpr std::size_t kMaxNameBytes = 128;
+/// What a client that is being sent away still gets: time to read why, and not for ever.
+constexpr auto kLingerLimit = 500ms;
+constexpr std::size_t kMaxLingerBytes = 1U << 20U;
 
 std::string key_blob(ssh_key key) {
   char* text = nullptr;
@@ -108,9 +114,8 @@ void Connection::wait() {
       entries.push_back({interest.log, POLLIN, 0});
     }
   }
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_deadline() - Clock::now());
-  const auto timeout = busy_ ? 0 : std::clamp<std::int64_t>(left.count(), 0, 3'600'000);
-  static_cast<void>(::poll(entries.data(), entries.size(), static_cast<int>(timeout)));
+  const int timeout = busy_ ? 0 : poll_timeout(next_deadline(), Clock::now());
+  static_cast<void>(::poll(entries.data(), entries.size(), timeout));
   if (entries[1].revents != 0) {
     read_monitor();
   }
@@ -285,6 +290,22 @@ void Connection::disconnect() {
   if ((ssh_get_status(parts_.session.get()) & (SSH_CLOSED | SSH_CLOSED_ERROR)) == 0) {
     ssh_session_set_disconnect_message(parts_.session.get(), end_reason_.c_str());
     ssh_disconnect(parts_.session.get());
+    linger();
+  }
+}
+
+// Closing a socket with unread bytes resets it, and the reset overtakes the message that says why.
+void Connection::linger() {
+  const auto deadline = Clock::now() + kLingerLimit;
+  ::shutdown(parts_.socket.get(), SHUT_WR);
+  std::array<char, 16384> unread;  // NOLINT(cppcoreguidelines-pro-type-member-init): thrown away
+  std::size_t total = 0;
+  while (total < kMaxLingerBytes && wait_readable(parts_.socket.get(), deadline)) {
+    const ssize_t got = ::recv(parts_.socket.get(), unread.data(), unread.size(), 0);
+    if (got <= 0) {
+      return;
+    }
+    total += static_cast<std::size_t>(got);
   }
 }
 

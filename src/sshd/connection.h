@@ -30,6 +30,7 @@ class Connection {
  public:
   struct Parts {
     SshSession session;
+    UniqueFd socket;   ///< a second descriptor of the session's, for a goodbye that arrives
     UniqueFd monitor;  ///< SOCK_SEQPACKET to the monitor, blocking
     KeySet keys;       ///< as read before the lockdown: no file can be opened after it
     Peer peer;
@@ -67,6 +68,7 @@ class Connection {
   /// Notes why; the loop then stops. Safe inside a callback.
   void end(std::string_view reason);
   void disconnect();
+  void linger();
   void tell(const record::Record& record);
   void add_points(std::uint64_t points);
   [[nodiscard]] Relay* find(std::uint32_t number);

@@ -1,6 +1,7 @@
 // edge: see listener.h.
 #include "sshd/listener.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -220,6 +221,7 @@ void Listener::be_child(Waiting waiting, UniqueFd monitor) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::prctl(PR_SET_NAME, "agentbox-net");
   auto keys = load_keys(config_.keys_dir, config_.keys_trust);
+  UniqueFd socket(::fcntl(waiting.socket.get(), F_DUPFD_CLOEXEC, 3));
   auto session = accept_session(bind_.get(), std::move(waiting.socket));
   const Status locked = lock_network_child();
   if (!session.ok() || !locked.ok()) {
@@ -228,7 +230,7 @@ void Listener::be_child(Waiting waiting, UniqueFd monitor) {
   }
   ChildExit code = ChildExit::kSetupFailed;
   {
-    Connection connection({std::move(session).value(), std::move(monitor),
+    Connection connection({std::move(session).value(), std::move(socket), std::move(monitor),
                            keys.ok() ? std::move(keys->keys) : KeySet{}, waiting.peer,
                            config_.limits});
     code = connection.run();

@@ -1,13 +1,14 @@
 // edge: agentbox-sshd: the command line, and which of its processes this one is.
-#include <csignal>
+#include <chrono>
 #include <cstdio>
 #include <span>
 #include <string>
 
 #include "base/log.h"
+#include "base/ssh_client.h"
 #include "sshd/check.h"
 #include "sshd/cli.h"
-#include "sshd/config.h"
+#include "sshd/config_file.h"
 #include "sshd/listener.h"
 #include "sshd/monitor.h"
 
@@ -16,6 +17,8 @@ namespace {
 
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
+/// A probe that takes longer has failed.
+constexpr std::chrono::seconds kHealthLimit{5};
 #ifdef AGENTBOX_SANITIZED
 constexpr bool kSanitizerBuild = true;
 #else
@@ -29,20 +32,6 @@ int say(const std::string& text, int code) {
 
 int complain(const Error& error) { return say("agentbox-sshd: " + error.what + '\n', kExitUsage); }
 
-struct Loaded {
-  std::string text;
-  Config config;
-};
-
-Result<Loaded> load_config(const std::string& path) {
-  AB_TRY(text, read_file_capped(path, kMaxConfigBytes));
-  auto config = parse_config(text);
-  if (!config.ok()) {
-    return std::move(config).error().in(path);
-  }
-  return Loaded{std::move(text), std::move(config).value()};
-}
-
 void start_log(const Config& config, std::string_view program) {
   log::start(program, config.log_format == "json", log::Level::kInfo);
 }
@@ -53,7 +42,7 @@ int run(const RunDoor& command) {
     return complain(loaded.error());
   }
   start_log(loaded->config, "agentbox-sshd");
-  auto monitor = Monitor::make(std::move(loaded->config), std::move(loaded->text));
+  auto monitor = Monitor::make(command.config, std::move(loaded->config), std::move(loaded->text));
   if (!monitor.ok()) {
     log::error("the door cannot start", {{"reason", monitor.error().what}});
     return kExitFailed;
@@ -83,7 +72,16 @@ int run(const CheckPolicy& command) {
 }
 
 int run(const CheckHealth& command) {
-  return say("agentbox-sshd: --health " + command.address + ": not in this build\n", kExitUsage);
+  const auto target = parse_host_port(command.address);
+  if (!target.ok()) {
+    return complain(target.error());
+  }
+  const auto key =
+      fetch_host_key(target->host, target->port, std::chrono::steady_clock::now() + kHealthLimit);
+  if (!key.ok()) {
+    return say("agentbox-sshd: " + command.address + ": " + key.error().what + '\n', kExitFailed);
+  }
+  return say("ok " + key->fingerprint() + '\n', 0);
 }
 
 int run(const Say& command) { return say(command.text, command.code); }

@@ -22,6 +22,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "sshd/config_file.h"
 #include "sshd/listener.h"
 #include "sshd/lockdown.h"
 
@@ -130,10 +131,11 @@ std::vector<std::string> listener_environment() {
 
 }  // namespace
 
-Result<Monitor> Monitor::make(Config config, std::string config_text) {
+Result<Monitor> Monitor::make(std::string config_path, Config config, std::string config_text) {
   AB_TRY(loop, EventLoop::make());
   AB_TRY(sink, AuditSink::open(config.audit_sink));
-  return Monitor(std::move(config), std::move(config_text), std::move(loop), std::move(sink));
+  return Monitor(std::move(config_path), std::move(config), std::move(config_text), std::move(loop),
+                 std::move(sink));
 }
 
 int Monitor::run() {
@@ -248,7 +250,7 @@ void Monitor::read_signals() {
     if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) {
       begin_stop();
     } else if (info.ssi_signo == SIGHUP) {
-      refresh_keys();
+      reload_config();
     }
   }
   reap();
@@ -306,6 +308,40 @@ void Monitor::begin_stop() {
   }
 }
 
+// For new connections: the listener is started afresh with the new text, sessions go on.
+void Monitor::reload_config() {
+  if (stop_at_) {
+    return;
+  }
+  auto loaded = load_config(config_path_);
+  auto passed = loaded.ok() ? environment_to_pass(loaded->config.pass_env)
+                            : Result<std::vector<std::string>>(loaded.error());
+  if (!passed.ok()) {
+    log::error("the configuration cannot be used; the old one stays",
+               {{"reason", passed.error().what}});
+    return;
+  }
+  Config& fresh = loaded->config;
+  const bool needs_restart =
+      fresh.listen_address != config_.listen_address || fresh.port != config_.port ||
+      fresh.link_socket != config_.link_socket || fresh.audit_sink != config_.audit_sink;
+  if (needs_restart) {
+    log::warning("listen, link.socket and audit.sink change only when the door is restarted");
+    fresh.listen_address = config_.listen_address;
+    fresh.port = config_.port;
+    fresh.link_socket = config_.link_socket;
+    fresh.audit_sink = config_.audit_sink;
+  }
+  config_ = std::move(fresh);
+  config_text_ = std::move(loaded->text);
+  passed_environment_ = std::move(passed).value();
+  log::info("the configuration was read again");
+  refresh_keys();
+  if (listener_) {
+    ::kill(listener_->pid, SIGTERM);
+  }
+}
+
 // Two steps: the sessions first, then the connections.
 bool Monitor::stopped() {
   if (!stop_at_) {
@@ -326,11 +362,8 @@ void Monitor::tick() {
   const auto now = Clock::now();
   audit_.flush();
   resume_sessions();
-  if (keys_signature(config_.keys_dir) != keys_signature_) {
-    refresh_keys();
-  } else {
-    evict_unauthorised();  // a key can expire without any file changing
-  }
+  refresh_keys_if_changed();
+  evict_unauthorised();  // a key can expire without any file changing
   for (auto& [id, client] : clients_) {
     if (client.kill_at && now >= *client.kill_at) {
       kill_client(client);
@@ -356,6 +389,12 @@ Status Monitor::load_keys_first() {
   }
   put_in_force(std::move(loaded).value());
   return {};
+}
+
+void Monitor::refresh_keys_if_changed() {
+  if (keys_signature(config_.keys_dir) != keys_signature_) {
+    refresh_keys();
+  }
 }
 
 void Monitor::refresh_keys() {

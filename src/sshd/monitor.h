@@ -33,8 +33,9 @@ inline constexpr std::uint64_t kMaxSessionsPerConnection = 10'000;
 class Monitor {
  public:
   /// CONFIG_TEXT is what CONFIG was read from: the listener reads the same text, not the file
-  /// again.
-  [[nodiscard]] static Result<Monitor> make(Config config, std::string config_text);
+  /// again. CONFIG_PATH is read again on SIGHUP.
+  [[nodiscard]] static Result<Monitor> make(std::string config_path, Config config,
+                                            std::string config_text);
 
   /// Runs until SIGTERM; the process's exit code.
   int run();
@@ -69,8 +70,10 @@ class Monitor {
     Clock::time_point until;
   };
 
-  Monitor(Config config, std::string config_text, EventLoop loop, AuditSink audit)
-      : config_(std::move(config)),
+  Monitor(std::string config_path, Config config, std::string config_text, EventLoop loop,
+          AuditSink audit)
+      : config_path_(std::move(config_path)),
+        config_(std::move(config)),
         config_text_(std::move(config_text)),
         loop_(std::move(loop)),
         audit_(std::move(audit)) {}
@@ -85,12 +88,14 @@ class Monitor {
   void reap();
   void listener_ended(ExitStatus how);
   void begin_stop();
+  void reload_config();
   [[nodiscard]] bool stopped();
   void tick();
 
   // Keys.
   Status load_keys_first();
   void refresh_keys();
+  void refresh_keys_if_changed();
   void put_in_force(LoadedKeys loaded);
   void evict_unauthorised();
 
@@ -122,6 +127,7 @@ class Monitor {
   void audit(const AuditEvent& event) { audit_.write(event); }
   void resume_sessions();
 
+  std::string config_path_;
   Config config_;
   std::string config_text_;
   EventLoop loop_;

@@ -21,14 +21,10 @@ constexpr auto kBoxWait = 10s;
 constexpr auto kHangUpGrace = 2s;
 constexpr std::size_t kSessionIdBytes = 16;
 
-// `192.0.2.1:4242`, `[2001:db8::1]:4242`: the text the listener made with Peer::text().
+// The listener made the text with Peer::text().
 Result<Address> address_of(const std::string& peer) {
-  const auto colon = peer.rfind(':');
-  std::string host = peer.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-  }
-  return Address::parse(host);
+  AB_TRY(parts, parse_host_port(peer));
+  return Address::parse(parts.host);
 }
 
 }  // namespace
@@ -140,6 +136,7 @@ void Monitor::auth_tried(Client& client, const record::AuthTried& tried) {
     return;
   }
   client.facts.key = tried.key;
+  refresh_keys_if_changed();  // the network child has just read the files: this must be no older
   const AuthVerdict verdict = judge(client);
   if (verdict.entry == nullptr) {
     client.facts.key.clear();
@@ -183,6 +180,7 @@ void Monitor::kill_client(const Client& client) {
 }
 
 void Monitor::want_session(Client& client, std::uint32_t channel) {
+  refresh_keys_if_changed();
   if (!client.logged_in || judge(client).entry == nullptr) {
     deny_session(client, channel, "the key is not authorised");
     hang_up(client, "the key is not authorised");
