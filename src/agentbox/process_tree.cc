@@ -253,7 +253,7 @@ bool reap_child(pid_t pid, std::chrono::steady_clock::time_point deadline, int* 
 bool kill_other_children(std::span<const pid_t> keep,
                          std::chrono::steady_clock::time_point deadline) {
   PidList children;
-  SweepRoom room;
+  PidList below;
   for (;;) {
     children.count = 0;
     append_children(::getpid(), children);
@@ -263,8 +263,8 @@ bool kill_other_children(std::span<const pid_t> keep,
         continue;
       }
       any = true;
-      ::kill(child, SIGSTOP);
-      freeze_and_kill_descendants(child, room);
+      // Nothing is stopped here: should we be killed half way, nothing stopped must be left behind.
+      find_descendants(child, SIGKILL, below);
       ::kill(child, SIGKILL);
       if (!reap_child(child, deadline)) {
         return false;
