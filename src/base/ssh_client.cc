@@ -137,7 +137,7 @@ Status set_options(ssh_session session, const std::string& host, std::uint16_t p
       text(SSH_OPTIONS_HMAC_C_S, kMacs) && text(SSH_OPTIONS_HMAC_S_C, kMacs) &&
       text(SSH_OPTIONS_PUBLICKEY_ACCEPTED_TYPES, kUserKeys) &&
       text(SSH_OPTIONS_COMPRESSION, "none");
-  return good ? Status{} : Status{Error{Code::kSystem, ssh_get_error(session)}};
+  return good ? Status{} : Status{Error{Code::kInvalid, escape_text(ssh_get_error(session), 300)}};
 }
 
 // A server's words in an error go to a terminal: escaped, and short.

@@ -14,7 +14,7 @@ namespace agentbox::provision {
 
 /// One connection and its key exchange, and a session's first answers: milliseconds on this
 /// machine.
-inline constexpr std::chrono::seconds kProofStep{10};
+inline constexpr std::chrono::seconds kProofStep{5};
 /// A box that has not answered by then does not work.
 inline constexpr std::chrono::seconds kStartTime{30};
 

@@ -356,7 +356,7 @@ def test_paths_with_spaces_percent_and_quotes_reach_the_client_whole(tmp_path_fa
         with Session(said["ssh"]["command"]) as session:
             session.ping()
         line = ok(programs.provision("handoff", "odd", "--format", "claude", env=environment)).stdout.decode()
-        with Session(["sh", "-c", line.removeprefix("claude mcp add odd -- ")]) as session:
+        with Session(["sh", "-c", "exec " + line.removeprefix("claude mcp add odd -- ")]) as session:
             session.ping()
         config = state / "config"
         config.write_bytes(ok(programs.provision("handoff", "odd", "--format", "ssh-config", env=environment)).stdout)

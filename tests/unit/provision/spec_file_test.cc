@@ -1,6 +1,7 @@
 // pure: the file of create -f.
 #include "provision/spec_file.h"
 
+#include "base/handle.h"
 #include "support/catch.h"
 
 using namespace agentbox::provision;
@@ -27,4 +28,21 @@ TEST_CASE("a misspelt key and an unknown value are errors, not defaults") {
   CHECK_FALSE(parse_spec_file("isolation: off\n").ok());
   CHECK_FALSE(parse_spec_file("keys: one.pub: x\n").ok());
   CHECK_FALSE(parse_spec_file("- a\n").ok());
+}
+
+TEST_CASE("the example has every key, each at its default") {
+  const std::string path = std::string(AGENTBOX_SOURCE_DIR) + "/config/provision.example.yaml";
+  const auto text = agentbox::read_file_capped(path, 1U << 16U);
+  REQUIRE(text.ok());
+  for (const std::string key : {"keys:", "identity:", "workspace:", "isolation:"}) {
+    CAPTURE(key);
+    CHECK(text->find("\n" + key) != std::string::npos);
+  }
+  const auto file = parse_spec_file(*text);
+  REQUIRE(file.ok());
+  const SpecFile defaults;
+  CHECK(file->keys == defaults.keys);
+  CHECK(file->identity == defaults.identity);
+  CHECK(file->workspace == defaults.workspace);
+  CHECK(file->isolation == defaults.isolation);
 }
