@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 #include <initializer_list>
 
 #include "base/handle.h"
@@ -61,23 +62,28 @@ Status allow(scmp_filter_ctx filter, int call, std::initializer_list<scmp_arg_cm
                "system call filter");
 }
 
+// The library's own macros for this are C.
+scmp_arg_cmp equals(unsigned argument, std::uint64_t value) {
+  return {argument, SCMP_CMP_EQ, value, 0};
+}
+scmp_arg_cmp lacks(unsigned argument, std::uint64_t bits) {
+  return {argument, SCMP_CMP_MASKED_EQ, bits, 0};
+}
+
 Status add_rules(scmp_filter_ctx filter) {
   for (const int call : kAllowed) {
     AB_CHECK(allow(filter, call, {}));
   }
   // Memory may grow, but never be executable.
-  AB_CHECK(allow(filter, SCMP_SYS(mmap), {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}));
-  AB_CHECK(allow(filter, SCMP_SYS(mprotect), {SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)}));
+  AB_CHECK(allow(filter, SCMP_SYS(mmap), {lacks(2, PROT_EXEC)}));
+  AB_CHECK(allow(filter, SCMP_SYS(mprotect), {lacks(2, PROT_EXEC)}));
   // Setting the owner of a descriptor, or O_ASYNC, would let it have signals sent to its siblings.
   for (const auto command : {F_GETFL, F_GETFD, F_SETFD}) {
-    AB_CHECK(
-        allow(filter, SCMP_SYS(fcntl), {SCMP_A1(SCMP_CMP_EQ, static_cast<scmp_datum_t>(command))}));
+    AB_CHECK(allow(filter, SCMP_SYS(fcntl), {equals(1, static_cast<std::uint64_t>(command))}));
   }
-  AB_CHECK(allow(filter, SCMP_SYS(fcntl),
-                 {SCMP_A1(SCMP_CMP_EQ, F_SETFL), SCMP_A2(SCMP_CMP_MASKED_EQ, O_ASYNC, 0)}));
+  AB_CHECK(allow(filter, SCMP_SYS(fcntl), {equals(1, F_SETFL), lacks(2, O_ASYNC)}));
   // abort() signals itself.
-  AB_CHECK(allow(filter, SCMP_SYS(tgkill),
-                 {SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(::getpid()))}));
+  AB_CHECK(allow(filter, SCMP_SYS(tgkill), {equals(0, static_cast<std::uint64_t>(::getpid()))}));
   for (const int call : {SCMP_SYS(openat), SCMP_SYS(open), SCMP_SYS(ioctl), SCMP_SYS(socket),
                          SCMP_SYS(newfstatat)}) {
     const int rc = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 0, nullptr);
