@@ -115,6 +115,14 @@ AuditEvent keys_refused_event(const std::string& reason) {
   return AuditEvent("keys_loaded").number("keys", 0).text("refused", reason);
 }
 
+AuditEvent summary_event(const std::map<std::string, std::uint64_t>& counts) {
+  AuditEvent event = limit_event("", "events of connections without a login, past the rate");
+  for (const auto& [kind, number] : counts) {
+    event = std::move(event).number(kind, count(number));
+  }
+  return event;
+}
+
 AuditEvent limit_event(const std::string& peer, const std::string& reason) {
   return AuditEvent("limit").text("peer", peer).text("reason", reason);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "base/record.h"
@@ -41,6 +42,8 @@ struct SessionFacts {
 [[nodiscard]] AuditEvent keys_loaded_event(const KeySet& keys, std::size_t bad_lines,
                                            const std::string& host_key);
 [[nodiscard]] AuditEvent keys_refused_event(const std::string& reason);
+/// What strangers did past the rate, by kind.
+[[nodiscard]] AuditEvent summary_event(const std::map<std::string, std::uint64_t>& counts);
 /// A bound was reached. PEER may be empty.
 [[nodiscard]] AuditEvent limit_event(const std::string& peer, const std::string& reason);
 

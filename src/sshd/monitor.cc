@@ -162,6 +162,8 @@ int Monitor::run() {
       tick();
     }
   }
+  audit_summary();
+  ::unlink(config_.link_socket.c_str());
   log::info("stopped");
   return 0;
 }
@@ -360,6 +362,7 @@ bool Monitor::stopped() {
 
 void Monitor::tick() {
   const auto now = Clock::now();
+  audit_summary();
   audit_.flush();
   resume_sessions();
   refresh_keys_if_changed();

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/event_loop.h"
@@ -19,6 +20,7 @@
 #include "base/record_io.h"
 #include "sshd/audit_events.h"
 #include "sshd/audit_sink.h"
+#include "sshd/audit_summary.h"
 #include "sshd/config.h"
 #include "sshd/key_store.h"
 #include "sshd/policy.h"
@@ -125,6 +127,9 @@ class Monitor {
   void link_lost();
 
   void audit(const AuditEvent& event) { audit_.write(event); }
+  /// For what CLIENT did before its login: past a rate it is summed up.
+  void audit_stranger(const Client& client, std::string_view kind, const AuditEvent& event);
+  void audit_summary();
   void resume_sessions();
 
   std::string config_path_;
@@ -132,6 +137,7 @@ class Monitor {
   std::string config_text_;
   EventLoop loop_;
   AuditSink audit_;
+  AuditSummary strangers_;
   KeySet keys_;
   std::string keys_signature_;
   std::uint64_t highest_generation_ = 0;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 #include "base/log.h"
@@ -81,7 +82,7 @@ void Monitor::admit(const record::Accepted& accepted) {
     return;
   }
   client.records = std::move(pair->first);
-  audit(connect_event(client.facts));
+  audit_stranger(client, "connect", connect_event(client.facts));
   clients_.emplace(id, std::move(client));
   // If the listener is gone the other end closes here, and the client with it.
   static_cast<void>(
@@ -116,7 +117,7 @@ void Monitor::handle_client(Client& client, const record::Record& message) {
     auth_tried(client, *tried);
   } else if (const auto* requested = std::get_if<record::Requested>(&message)) {
     ++client.audit_lines;
-    audit(request_event(client.facts, *requested));
+    audit_stranger(client, "request", request_event(client.facts, *requested));
   } else if (const auto* wanted = std::get_if<record::SessionWanted>(&message)) {
     want_session(client, wanted->channel);
   } else if (const auto* closing = std::get_if<record::Closing>(&message)) {
@@ -130,11 +131,26 @@ void Monitor::handle_client(Client& client, const record::Record& message) {
   }
 }
 
+void Monitor::audit_stranger(const Client& client, std::string_view kind, const AuditEvent& event) {
+  if (client.logged_in || strangers_.admit(kind, static_cast<std::int64_t>(std::time(nullptr)))) {
+    audit(event);
+  }
+}
+
+void Monitor::audit_summary() {
+  const auto counts = strangers_.take(static_cast<std::int64_t>(std::time(nullptr)));
+  if (!counts.empty()) {
+    audit(summary_event(counts));
+  }
+}
+
 void Monitor::auth_tried(Client& client, const record::AuthTried& tried) {
-  audit(auth_event(client.facts, tried));
-  if (!tried.accepted || !tried.final || client.logged_in) {
+  const bool is_login = tried.accepted && tried.final && !client.logged_in;
+  if (!is_login) {
+    audit_stranger(client, "auth", auth_event(client.facts, tried));
     return;
   }
+  audit(auth_event(client.facts, tried));
   client.facts.key = tried.key;
   refresh_keys_if_changed();  // the network child has just read the files: this must be no older
   const AuthVerdict verdict = judge(client);
@@ -154,8 +170,9 @@ void Monitor::client_gone(std::uint64_t id) {
   if (at == clients_.end()) {
     return;
   }
-  audit(disconnect_event(at->second.facts, at->second.closing.value_or(
-                                               record::Closing{"connection process ended", 0, 0})));
+  const record::Closing closing =
+      at->second.closing.value_or(record::Closing{"connection process ended", 0, 0});
+  audit_stranger(at->second, "disconnect", disconnect_event(at->second.facts, closing));
   std::erase_if(wishes_, [&](const Wish& wish) { return wish.connection == id; });
   loop_.forget(at->second.records.get());
   clients_.erase(at);

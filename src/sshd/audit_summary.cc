@@ -1,0 +1,25 @@
+// pure: see audit_summary.h.
+#include "sshd/audit_summary.h"
+
+#include <utility>
+
+namespace agentbox::sshd {
+
+bool AuditSummary::admit(std::string_view kind, std::int64_t second) {
+  if (second != second_) {
+    second_ = second;
+    written_ = 0;
+  }
+  if (written_ < kStrangerEventsPerSecond) {
+    ++written_;
+    return true;
+  }
+  ++counted_[std::string(kind)];
+  return false;
+}
+
+std::map<std::string, std::uint64_t> AuditSummary::take(std::int64_t second) {
+  return second == second_ ? std::map<std::string, std::uint64_t>() : std::exchange(counted_, {});
+}
+
+}  // namespace agentbox::sshd
