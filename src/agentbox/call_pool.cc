@@ -199,7 +199,14 @@ CallEnd CallPool::run(const Job& job) {
   const StartCall& call = job.call;
   CallContext::ProgressSink sink;
   if (call.wants_progress) {
-    sink = [this, key = call.key](double value, std::string_view message) {
+    // The session keeps to the interval too; here it keeps a busy tool from flooding the queue.
+    sink = [this, key = call.key, posted = TimePoint()](double value,
+                                                        std::string_view message) mutable {
+      const TimePoint now = std::chrono::steady_clock::now();
+      if (now - posted < kProgressInterval) {
+        return;
+      }
+      posted = now;
       post(CallProgress{.key = key,
                         .value = value,
                         .message = std::string(message.substr(0, kMaxProgressMessageBytes + 1))});

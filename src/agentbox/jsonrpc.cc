@@ -3,6 +3,9 @@
 
 #include <utility>
 
+#include "agentbox/limits.h"
+#include "base/text.h"
+
 namespace agentbox::mcp {
 namespace {
 
@@ -87,10 +90,11 @@ std::optional<Line> LineSplitter::finish() {
 }
 
 std::optional<RequestId> read_id(const Json& value) {
-  if (value.is_string() || value.is_number_integer()) {
-    return RequestId{dump_json(value)};
+  if (!value.is_string() && !value.is_number_integer()) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  RequestId id{dump_json(value)};
+  return id.json.size() <= kMaxIdBytes ? std::optional(std::move(id)) : std::nullopt;
 }
 
 Message read_message(Json value) {
@@ -114,7 +118,8 @@ Message read_message(Json value) {
   }
   if (id_value != nullptr && !id) {
     return bad("null", rpc::kInvalidRequest,
-               "Invalid Request: \"id\" must be a string or an integer of 64 bits");
+               "Invalid Request: \"id\" must be an integer of 64 bits or a string of at most " +
+                   std::to_string(kMaxIdBytes) + " bytes");
   }
   if (method_value == nullptr || !method_value->is_string()) {
     return bad(id_json, rpc::kInvalidRequest, "Invalid Request: \"method\" must be a string");
@@ -134,6 +139,21 @@ Message read_message(Json value) {
     return Notification{.method = std::move(method), .params = std::move(params)};
   }
   return Request{.id = std::move(*id), .method = std::move(method), .params = std::move(params)};
+}
+
+const Json* find_envelope(const Json& params) {
+  const Json* envelope = find_member(params, "_meta");
+  return envelope != nullptr && envelope->is_object() ? envelope : nullptr;
+}
+
+std::string cut_text(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) {
+    return std::string(text);
+  }
+  const std::string_view head = text.substr(0, limit);
+  // At most 3 bytes of a cut character; text that is invalid earlier on is repaired by the dump.
+  const std::size_t whole = valid_utf8_prefix(head);
+  return std::string(limit - whole < 4 ? head.substr(0, whole) : head);
 }
 
 std::string result_line(std::string_view id_json, std::string_view result_json) {

@@ -57,7 +57,8 @@ struct RequestId {
   friend auto operator<=>(const RequestId&, const RequestId&) = default;
 };
 
-/// The id in VALUE, or nothing where it is neither a string nor an integer of 64 bits.
+/// The id in VALUE, or nothing where it is neither a string (of at most kMaxIdBytes) nor an integer
+/// of 64 bits.
 [[nodiscard]] std::optional<RequestId> read_id(const Json& value);
 
 struct Request {
@@ -81,6 +82,12 @@ using Message = std::variant<Request, Notification, Ignored, BadMessage>;
 
 /// What one JSON value is as a message. Never a batch: an array is a BadMessage here.
 [[nodiscard]] Message read_message(Json value);
+
+/// The request's `_meta`, or null where it has none that is an object.
+[[nodiscard]] const Json* find_envelope(const Json& params);
+
+/// At most LIMIT bytes of TEXT, never ending inside a character.
+[[nodiscard]] std::string cut_text(std::string_view text, std::size_t limit);
 
 /// Reply lines without the line end. RESULT_JSON and ID_JSON are JSON texts.
 [[nodiscard]] std::string result_line(std::string_view id_json, std::string_view result_json);

@@ -20,6 +20,10 @@ inline constexpr std::size_t kMaxLineOutBytes = 8 * kMiB;
 inline constexpr std::size_t kMaxResultBytes = 7 * kMiB;
 /// A batch is answered in one line, so its size is bounded too.
 inline constexpr std::size_t kMaxBatchItems = 100;
+/// What results may take of a batch's line; the rest is room for errors, which are small.
+inline constexpr std::size_t kMaxBatchResultBytes = 7 * kMiB;
+/// An id is echoed in every reply and kept while its call runs; clients use a few bytes.
+inline constexpr std::size_t kMaxIdBytes = 4 * kKiB;
 
 /// Each call may hold a thread and a process tree.
 inline constexpr std::size_t kMaxCallsRunning = 64;
@@ -72,6 +76,7 @@ inline constexpr std::array kLimitRows{
     LimitRow{"line_out_bytes", kMaxLineOutBytes, "longest reply line"},
     LimitRow{"result_bytes", kMaxResultBytes, "largest encoded result of one tool call"},
     LimitRow{"batch_items", kMaxBatchItems, "messages of one batch (2025-03-26 only)"},
+    LimitRow{"id_bytes", kMaxIdBytes, "longest id or progress token, as JSON text"},
     LimitRow{"calls_running", kMaxCallsRunning, "tool calls that run at once"},
     LimitRow{"calls_queued", kMaxCallsQueued, "tool calls that wait; more are RATE_LIMITED"},
     LimitRow{"hello_lines", kHelloMaxLines, "lines that are not JSON before the first message"},

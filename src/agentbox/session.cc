@@ -2,8 +2,6 @@
 #include "agentbox/session.h"
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <utility>
 
 #include "agentbox/limits.h"
@@ -12,46 +10,15 @@
 namespace agentbox::mcp {
 namespace {
 
+// Of what a client sent, at most this much goes back in an error.
 constexpr std::size_t kMaxShownBytes = 128;
-
-const Json* find_envelope(const Json& params) {
-  const Json* envelope = find_member(params, "_meta");
-  return envelope != nullptr && envelope->is_object() ? envelope : nullptr;
-}
+// The parser's words may quote a whole string of the input.
+constexpr std::size_t kMaxParseErrorBytes = 256;
 
 bool is_modern(const Request& request) {
   const Json* envelope = find_envelope(request.params);
   return request.method != "initialize" && envelope != nullptr &&
          envelope->contains(std::string(meta::kProtocolVersion));
-}
-
-std::string cut_text(std::string_view text, std::size_t limit) {
-  if (text.size() <= limit) {
-    return std::string(text);
-  }
-  const std::string_view head = text.substr(0, limit);
-  // At most 3 bytes of a cut character; text that is invalid earlier on is repaired by the dump.
-  const std::size_t whole = valid_utf8_prefix(head);
-  return std::string(limit - whole < 4 ? head.substr(0, whole) : head);
-}
-
-// Counts of bytes are whole numbers and look like it.
-std::string number_json(double value) {
-  const bool whole = std::trunc(value) == value && std::abs(value) < 0x1p53;
-  return dump_json(whole ? Json(static_cast<std::int64_t>(value)) : Json(value));
-}
-
-std::string escaped_path(std::string_view path) {
-  return escape_text(path, record::kMaxTextBytes / 2);
-}
-
-record::ToolCalled describe_call(const Tool& tool, const Json& given) {
-  const std::string arguments = dump_json(given);
-  record::ToolCalled record;
-  record.tool = tool.name;
-  record.arguments_bytes = arguments.size();
-  record.arguments_sha256 = sha256_hex(arguments);
-  return record;
 }
 
 }  // namespace
@@ -69,7 +36,8 @@ Actions Session::on_line(const Line& line, TimePoint now) {
   }
   auto value = parse_json(line.text);
   if (!value.ok()) {
-    reply_error(context, "null", rpc::kParseError, "Parse error: " + value.error().what, out);
+    reply_error(context, "null", rpc::kParseError,
+                "Parse error: " + cut_text(value.error().what, kMaxParseErrorBytes), out);
     return out;
   }
   if (value->is_array()) {
@@ -164,7 +132,8 @@ void Session::initialize(const Request& request, const Context& context, Actions
   }
   version_ = negotiate(*wanted);
   log_level_ = LogLevel::kWarning;
-  reply(context.batch, result_line(request.id.json, initialize_result(*version_)), out);
+  reply(context.batch, request.id.json, result_line(request.id.json, initialize_result(*version_)),
+        out);
 }
 
 bool Session::open_envelope(const Request& request, const Json& envelope, Context& context,
@@ -217,11 +186,12 @@ void Session::dispatch(Request request, const Context& context, Actions& out) {
   } else if (request.method == "tools/list") {
     list_tools(request, context, out);
   } else if (!modern && request.method == "ping") {
-    reply(context.batch, result_line(request.id.json, empty_result(context.version)), out);
+    reply(context.batch, request.id.json,
+          result_line(request.id.json, empty_result(context.version)), out);
   } else if (!modern && request.method == "logging/setLevel") {
     set_level(request, context, out);
   } else if (modern && request.method == "server/discover") {
-    reply(context.batch, result_line(request.id.json, discover_result()), out);
+    reply(context.batch, request.id.json, result_line(request.id.json, discover_result()), out);
   } else {
     reply_error(context, request.id.json, rpc::kMethodNotFound,
                 "Method not found: " + cut_text(request.method, kMaxShownBytes), out);
@@ -236,7 +206,7 @@ void Session::list_tools(const Request& request, const Context& context, Actions
                 "Invalid params: unknown cursor; list again without one", out);
     return;
   }
-  reply(context.batch,
+  reply(context.batch, request.id.json,
         result_line(request.id.json, tools_list_result(tools_, role_, context.version)), out);
 }
 
@@ -250,7 +220,8 @@ void Session::set_level(const Request& request, const Context& context, Actions&
     return;
   }
   log_level_ = *level;
-  reply(context.batch, result_line(request.id.json, empty_result(context.version)), out);
+  reply(context.batch, request.id.json, result_line(request.id.json, empty_result(context.version)),
+        out);
 }
 
 void Session::call_tool(const Request& request, const Context& context, Actions& out) {
@@ -280,200 +251,18 @@ void Session::call_tool(const Request& request, const Context& context, Actions&
   start_call(request, *tool, *given, context, out);
 }
 
-std::optional<ToolResult> Session::refusal(const Tool& tool) const {
-  if (!may_call(role_, tool)) {
-    return tool_failure("FORBIDDEN",
-                        "the key of this session has the role " + std::string(role_name(role_)) +
-                            ", which may call read-only tools only",
-                        "Use a key with the role agent");
-  }
-  if (refusing_) {
-    return tool_failure("SHUTTING_DOWN", "this session is ending and starts no new calls",
-                        "Connect again and repeat the call");
-  }
-  if (calls_.size() >= kMaxCallsRunning + kMaxCallsQueued) {
-    return tool_failure("RATE_LIMITED",
-                        std::to_string(kMaxCallsRunning) + " calls run and " +
-                            std::to_string(kMaxCallsQueued) + " wait in this session",
-                        "Wait for replies, then repeat the call");
-  }
-  return std::nullopt;
-}
-
-void Session::start_call(const Request& request, const Tool& tool, const Json& given,
-                         const Context& context, Actions& out) {
-  Call call{.tool = &tool,
-            .version = context.version,
-            .id = request.id,
-            .batch = context.batch,
-            .progress = {},
-            .log_level = context.log_level,
-            .started = context.now,
-            .record = describe_call(tool, given),
-            .answered = false};
-  auto failure = refusal(tool);
-  auto arguments = read_arguments(tool.arguments, given);
-  if (!failure && !arguments.ok()) {
-    failure = tool_failure("INVALID_ARGUMENT", arguments.error().what);
-  }
-  const CallKey key = ++last_key_;
-  if (const Json* envelope = find_envelope(request.params)) {
-    if (const Json* token = find_member(*envelope, "progressToken")) {
-      if (auto id = read_id(*token)) {
-        call.progress = Progress{.token_json = std::move(id->json), .value = {}, .sent = {}};
-      }
-    }
-  }
-  const bool wants_progress = call.progress.has_value();
-  by_id_.emplace(request.id, key);
-  calls_.emplace(key, std::move(call));
-  if (failure) {
-    auto done = on_call_done(key, render_tool_result(tool.name, *failure, context.version), {},
-                             context.now);
-    std::move(done.begin(), done.end(), std::back_inserter(out));
-    return;
-  }
-  out.emplace_back(StartCall{.key = key,
-                             .tool = &tool,
-                             .arguments = std::move(arguments).value(),
-                             .wants_progress = wants_progress,
-                             .version = context.version});
-}
-
-Actions Session::on_progress(CallKey key, double value, std::string_view message, TimePoint now) {
-  Actions out;
-  const auto at = calls_.find(key);
-  if (at == calls_.end() || at->second.answered || !at->second.progress) {
-    return out;
-  }
-  Progress& progress = *at->second.progress;
-  if (progress.value && (value <= *progress.value || now - progress.sent < kProgressInterval)) {
-    return out;
-  }
-  progress.value = value;
-  progress.sent = now;
-  // The token is put in as the text it came as: type and value are the client's.
-  std::string line = R"({"jsonrpc":"2.0","method":"notifications/progress","params":{)";
-  line += R"("progressToken":)" + progress.token_json;
-  line += R"(,"progress":)" + number_json(value);
-  if (!message.empty() && features(at->second.version).progress_message) {
-    line += R"(,"message":)" + dump_json(Json(cut_text(message, kMaxProgressMessageBytes)));
-  }
-  out.emplace_back(SendLine{.line = line + "}}", .droppable = true});
-  return out;
-}
-
-Actions Session::on_call_done(CallKey key, RenderedResult result, const CallFacts& facts,
-                              TimePoint now) {
-  Actions out;
-  const auto at = calls_.find(key);
-  if (at == calls_.end()) {
-    return out;
-  }
-  Call call = std::move(at->second);
-  calls_.erase(at);
-  record::ToolCalled& record = call.record;
-  record.duration_us = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(now - call.started).count());
-  record.path = escaped_path(facts.path);
-  record.bytes_in = facts.bytes_in;
-  record.bytes_out = facts.bytes_out;
-  record.has_exit_code = facts.exit_code.has_value();
-  record.exit_code = facts.exit_code.value_or(0);
-  if (call.answered) {
-    if (record.outcome.empty()) {
-      record.outcome = "cancelled";
-      out.emplace_back(SendRecord{std::move(record)});
-    }
-    return out;
-  }
-  by_id_.erase(call.id);
-  record.outcome = result.failed ? "error" : "ok";
-  record.code = result.code;
-  out.emplace_back(SendRecord{record});
-  log_call(call, result, out);
-  reply(call.batch, result_line(call.id.json, result.json), out);
-  return out;
-}
-
-void Session::log_call(const Call& call, const RenderedResult& result, Actions& out) const {
-  // "notifications/message only for a request that carried logLevel" (2026-07-28).
-  const bool modern = features(call.version).modern;
-  const auto threshold = modern ? call.log_level : std::optional(log_level_);
-  if (!threshold || *threshold > LogLevel::kInfo) {
-    return;
-  }
-  OrderedJson data = {{"event", "tool_call"},
-                      {"tool", call.tool->name},
-                      {"outcome", call.record.outcome},
-                      {"duration_ms", call.record.duration_us / 1000}};
-  if (result.failed) {
-    data["code"] = result.code;
-  }
-  out.emplace_back(SendLine{.line = notification_line("notifications/message",
-                                                      {{"level", log_level_name(LogLevel::kInfo)},
-                                                       {"logger", "agent-box"},
-                                                       {"data", std::move(data)}}),
-                            .droppable = true});
-}
-
-void Session::on_notification(const Notification& notification, Actions& out) {
-  if (notification.method != "notifications/cancelled") {
-    return;
-  }
-  const Json* id_value = find_member(notification.params, "requestId");
-  const auto id = id_value == nullptr ? std::nullopt : read_id(*id_value);
-  if (!id) {
-    return;
-  }
-  const auto at = by_id_.find(*id);
-  if (at == by_id_.end()) {
-    return;
-  }
-  const CallKey key = at->second;
-  by_id_.erase(at);
-  Call& call = calls_.at(key);
-  call.answered = true;
-  out.emplace_back(CancelCall{key});
-  if (call.batch) {
-    close_batch_item(*call.batch, out);
-  }
-}
-
-Actions Session::abandon_calls(TimePoint now) {
-  Actions out;
-  const auto failure = tool_failure("SHUTTING_DOWN", "the session ended before the call did",
-                                    "Connect again and look at what the call left behind");
-  for (auto& [id, key] : std::exchange(by_id_, {})) {
-    Call& call = calls_.at(key);
-    call.answered = true;
-    call.record.outcome = "error";
-    call.record.code = "SHUTTING_DOWN";
-    call.record.duration_us = static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(now - call.started).count());
-    out.emplace_back(CancelCall{key});
-    out.emplace_back(SendRecord{call.record});
-    const auto rendered = render_tool_result(call.tool->name, failure, call.version);
-    reply(call.batch, result_line(id.json, rendered.json), out);
-  }
-  return out;
-}
-
-Actions Session::cancel_calls() {
-  Actions out;
-  for (const auto& [id, key] : std::exchange(by_id_, {})) {
-    calls_.at(key).answered = true;
-    out.emplace_back(CancelCall{key});
-  }
-  return out;
-}
-
-void Session::reply(const std::optional<std::uint64_t>& batch, std::string line, Actions& out) {
+void Session::reply(const std::optional<std::uint64_t>& batch, std::string_view id_json,
+                    std::string line, Actions& out) {
   if (!batch) {
     out.emplace_back(SendLine{.line = std::move(line)});
     return;
   }
   Batch& collected = batches_.at(*batch);
+  if (collected.replies.size() + line.size() > kMaxBatchResultBytes) {
+    line = error_line(id_json, rpc::kInternalError,
+                      "Internal error: the result does not fit into the one line of its batch; "
+                      "send this request by itself");
+  }
   if (!collected.replies.empty()) {
     collected.replies += ',';
   }
@@ -495,7 +284,7 @@ void Session::close_batch_item(std::uint64_t batch, Actions& out) {
 
 void Session::reply_error(const Context& context, std::string_view id_json, int code,
                           std::string_view message, Actions& out, const OrderedJson& data) {
-  reply(context.batch, error_line(id_json, code, message, data), out);
+  reply(context.batch, id_json, error_line(id_json, code, message, data), out);
 }
 
 }  // namespace agentbox::mcp

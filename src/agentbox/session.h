@@ -123,7 +123,8 @@ class Session {
   /// The failure that a call to TOOL meets before it could start, if any.
   [[nodiscard]] std::optional<ToolResult> refusal(const Tool& tool) const;
 
-  void reply(const std::optional<std::uint64_t>& batch, std::string line, Actions& out);
+  void reply(const std::optional<std::uint64_t>& batch, std::string_view id_json, std::string line,
+             Actions& out);
   void reply_error(const Context& context, std::string_view id_json, int code,
                    std::string_view message, Actions& out, const OrderedJson& data = {});
   void close_batch_item(std::uint64_t batch, Actions& out);

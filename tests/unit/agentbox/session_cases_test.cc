@@ -46,6 +46,13 @@ TEST_CASE("malformed lines get one error each and the session goes on [4] [H3-02
   }
 }
 
+TEST_CASE("a parse error quotes little of what was sent") {
+  Talk talk;
+  const std::string line = talk.ask("{\"" + std::string(1'000'000, 'k') + "\" 5}");
+  CHECK(error_code(line) == rpc::kParseError);
+  CHECK(line.size() < 1000);
+}
+
 TEST_CASE("a line that was too long is reported and the session goes on [3]") {
   Talk talk;
   const auto lines = talk.say_too_long();
@@ -143,6 +150,29 @@ TEST_CASE("a batch has a bounded number of messages") {
     batch += "," + kPing;
   }
   CHECK(error_code(talk.ask(batch + "]")) == rpc::kInvalidRequest);
+}
+
+TEST_CASE("a batch's one line keeps to the limit of lines [2]") {
+  Talk talk;
+  talk.shake_hands("2025-03-26");
+  CHECK(talk.say("[" + call_poke("1") + "," + call_poke("2") + "]").empty());
+  const std::string large(kMaxResultBytes * 2 / 3, 'x');
+  CHECK(talk.finish(talk.started().at(0).key, large).empty());
+  const auto lines = talk.finish(talk.started().at(1).key, large);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines.front().size() < kMaxLineOutBytes);
+  const auto replies = parse_json(lines.front()).value();
+  CHECK(replies.at(0).contains("result"));
+  CHECK(replies.at(1).at("error").at("code") == rpc::kInternalError);
+}
+
+TEST_CASE("an id too long to be one is refused") {
+  Talk talk;
+  const std::string fits(kMaxIdBytes - 2, 'i');
+  CHECK(talk.ask(legacy("\"" + fits + "\"", "ping")).find(fits) != std::string::npos);
+  const std::string line = talk.ask(legacy("\"" + fits + "i\"", "ping"));
+  CHECK(error_code(line) == rpc::kInvalidRequest);
+  CHECK(has_null_id(line));
 }
 
 TEST_CASE("names that go back into an error are cut at a character") {
