@@ -19,7 +19,9 @@ std::string render_door_config(const BoxPaths& paths, std::uint16_t port, unsign
          "\nkeys_trust: strict\nlink:\n  socket: " + quoted(paths.socket) +
          "\n  box_uid: " + std::to_string(box_uid) +
          "\naudit:\n  sink: " + quoted(paths.audit_log_real) +
-         "\nlog:\n  format: text\npass_env: []\n";
+         "\nlog:\n  format: text\npass_env: []\n"
+         // Every honest client of a local box comes from this machine.
+         "limits:\n  own_unauthenticated: 0\n";
 }
 
 }  // namespace agentbox::provision

@@ -1,7 +1,6 @@
 // pure: the ledger of connections: who is let in to try, and who goes when it is full.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,7 +9,11 @@
 
 namespace agentbox::sshd {
 
-/// Counts connections by their state; time is passed in.
+/// Where a connection comes from. Code of the agent's shares the pod's network with the door: its
+/// connections must not be able to take the operator's place.
+enum class Origin : std::uint8_t { kElsewhere, kThisMachine };
+
+/// Counts connections by state and origin. Numbers of connections grow with age.
 class Admission {
  public:
   explicit Admission(const Limits& limits) : limits_(limits) {}
@@ -21,20 +24,30 @@ class Admission {
     /// fills the slots displaces himself, not the next honest client.
     std::optional<std::uint64_t> displaced;
   };
-  [[nodiscard]] Verdict admit() const;
+  /// One place more than `connections` is given out: whoever logs in there must hold a key of role
+  /// operator, which the monitor sees to.
+  [[nodiscard]] Verdict admit(Origin origin) const;
 
-  void opened(std::uint64_t connection, std::chrono::steady_clock::time_point now);
+  void opened(std::uint64_t connection, Origin origin);
   void logged_in(std::uint64_t connection);
-  void closed(std::uint64_t connection);
-  [[nodiscard]] std::size_t total() const {
-    return unauthenticated_.size() + authenticated_.size();
-  }
+  void closed(std::uint64_t connection) { open_.erase(connection); }
+  [[nodiscard]] std::size_t total() const { return open_.size(); }
 
  private:
+  struct Connection {
+    Origin origin = Origin::kElsewhere;
+    bool logged_in = false;
+  };
+  struct Count {
+    std::size_t all = 0;
+    std::size_t waiting = 0;
+    std::optional<std::uint64_t> oldest_waiting;
+  };
+  /// Of every origin, or of one.
+  [[nodiscard]] Count count(std::optional<Origin> origin) const;
+
   Limits limits_;
-  // Numbers grow with age, so the first of each map is its oldest.
-  std::map<std::uint64_t, std::chrono::steady_clock::time_point> unauthenticated_;
-  std::map<std::uint64_t, std::chrono::steady_clock::time_point> authenticated_;
+  std::map<std::uint64_t, Connection> open_;
 };
 
 }  // namespace agentbox::sshd

@@ -66,6 +66,8 @@ void describe_limits(const Config& config, Lines& out) {
   };
   line("connections", limits.connections, "at once");
   line("unauthenticated", limits.unauthenticated, "at once; then the oldest goes");
+  line("own_unauthenticated", limits.own_unauthenticated,
+       "at once from this machine's own addresses (0: no such limit)");
   line("channels_per_connection", limits.channels_per_connection, "at once");
   line("login_points", limits.login_points,
        "points (refused offer 1, bad signature or other method 5)");

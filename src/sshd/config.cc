@@ -23,6 +23,7 @@ void read_seconds(YamlMap& map, const std::string& key, std::chrono::seconds& ou
 Status read_limits(YamlMap map, Limits& limits) {
   map.number("connections", limits.connections, 1, 16384);
   map.number("unauthenticated", limits.unauthenticated, 1, 16384);
+  map.number("own_unauthenticated", limits.own_unauthenticated, 0, 16384);
   map.number("channels_per_connection", limits.channels_per_connection, 1, 1024);
   map.number("login_points", limits.login_points, 1, 1000);
   map.number("keepalive_misses", limits.keepalive_misses, 1, 100);

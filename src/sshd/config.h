@@ -17,6 +17,9 @@ struct Limits {
   std::uint64_t connections = 512;
   /// Connections at once that have not logged in; past it the oldest of them goes.
   std::uint64_t unauthenticated = 256;
+  /// The same for connections from this machine's own addresses, which code in the box can make; 0
+  /// switches it off (with a local box every honest client is one).
+  std::uint64_t own_unauthenticated = 4;
   /// Sessions at once on one connection (ControlMaster).
   std::uint64_t channels_per_connection = 16;
   /// A refused offer of a key costs 1, a bad signature 5; at this many the connection ends.

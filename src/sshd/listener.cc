@@ -45,6 +45,17 @@ void tune_socket(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUserTimeoutMs, sizeof kUserTimeoutMs);
 }
 
+// Whoever calls us from our own address, or from a loopback one, runs on this machine.
+Origin origin_of(int fd, const Address& peer) {
+  sockaddr_storage here{};
+  socklen_t length = sizeof here;
+  if (peer.is_loopback() || ::getsockname(fd, reinterpret_cast<sockaddr*>(&here), &length) != 0) {
+    return Origin::kThisMachine;
+  }
+  const auto own = Address::from_socket(here);
+  return own.ok() && *own == peer ? Origin::kThisMachine : Origin::kElsewhere;
+}
+
 void close_all_but(int one, int other) {
   const auto low = static_cast<unsigned>(std::min(one, other));
   const auto high = static_cast<unsigned>(std::max(one, other));
@@ -74,6 +85,7 @@ class Listener {
   struct Waiting {
     UniqueFd socket;
     Peer peer;
+    Origin origin = Origin::kElsewhere;
   };
   struct Child {
     std::uint64_t connection = 0;
@@ -161,7 +173,8 @@ void Listener::accept_one() {
     std::memcpy(&port, &reinterpret_cast<const sockaddr_in6*>(&from)->sin6_port, sizeof port);
   }
   const Peer peer{*address, ntohs(port)};
-  const auto verdict = admission_.admit();
+  const Origin origin = origin_of(socket.get(), *address);
+  const auto verdict = admission_.admit(origin);
   if (!verdict.admitted || waiting_.size() >= kMaxPending) {
     tell(record::TurnedAway{peer.text(), "every place is taken by a connection that logged in"});
     return;
@@ -173,7 +186,7 @@ void Listener::accept_one() {
   }
   tune_socket(socket.get());
   const std::uint64_t ticket = next_ticket_++;
-  waiting_.emplace(ticket, Waiting{std::move(socket), peer});
+  waiting_.emplace(ticket, Waiting{std::move(socket), peer, origin});
   tell(record::Accepted{ticket, peer.text()});
 }
 
@@ -210,7 +223,7 @@ void Listener::start_child(Waiting waiting, std::uint64_t connection, UniqueFd m
     be_child(std::move(waiting), std::move(monitor));
   }
   children_[pid] = Child{connection};
-  admission_.opened(connection, Clock::now());
+  admission_.opened(connection, waiting.origin);
   tell(record::Forked{connection, pid});
 }
 

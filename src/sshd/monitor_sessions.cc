@@ -63,7 +63,8 @@ void Monitor::read_listener() {
 void Monitor::admit(const record::Accepted& accepted) {
   const auto address = address_of(accepted.peer);
   auto pair = make_socketpair(SOCK_SEQPACKET);
-  const bool full = clients_.size() >= config_.limits.connections;
+  // The one place more is for a key of role operator; see auth_tried().
+  const bool full = clients_.size() > config_.limits.connections;
   if (stop_at_ || full || !address.ok() || !pair.ok()) {
     if (full) {
       audit(limit_event(accepted.peer, "connections"));
@@ -160,6 +161,11 @@ void Monitor::auth_tried(Client& client, const record::AuthTried& tried) {
     return;
   }
   client.logged_in = true;
+  if (clients_.size() > config_.limits.connections && verdict.entry->role != Role::kOperator) {
+    audit(limit_event(client.facts.peer, "the last place is kept for a key of role operator"));
+    hang_up(client, "every place is taken");
+    return;
+  }
   if (control_ && client.listener_run == listener_run_) {
     static_cast<void>(send_record(control_.get(), record::LoggedIn{client.facts.id}));
   }

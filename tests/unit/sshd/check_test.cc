@@ -25,9 +25,10 @@ TEST_CASE("each weakening is named") {
 
 TEST_CASE("every limit of the configuration is in the report") {
   const auto json = agentbox::dump_json(render_policy_json(describe_policy(Config{}, false)));
-  for (const char* name : {"connections", "unauthenticated", "channels_per_connection",
-                           "login_points", "login_grace_seconds", "idle_seconds",
-                           "keepalive_seconds", "keepalive_misses", "drain_seconds"}) {
+  for (const char* name :
+       {"connections", "unauthenticated", "own_unauthenticated", "channels_per_connection",
+        "login_points", "login_grace_seconds", "idle_seconds", "keepalive_seconds",
+        "keepalive_misses", "drain_seconds"}) {
     CHECK(json.find('"' + std::string(name) + '"') != std::string::npos);
   }
 }

@@ -26,6 +26,7 @@ TEST_CASE("the sample configuration loads and says what the defaults are") {
   CHECK(sample->pass_env == standard.pass_env);
   CHECK(sample->limits.connections == standard.limits.connections);
   CHECK(sample->limits.unauthenticated == standard.limits.unauthenticated);
+  CHECK(sample->limits.own_unauthenticated == standard.limits.own_unauthenticated);
   CHECK(sample->limits.channels_per_connection == standard.limits.channels_per_connection);
   CHECK(sample->limits.login_points == standard.limits.login_points);
   CHECK(sample->limits.login_grace == standard.limits.login_grace);
