@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "agentbox/commands.h"
 #include "agentbox/keeper.h"
 #include "agentbox/settings.h"
+#include "agentbox/survivors.h"
 #include "agentbox/workspace.h"
 #include "base/result.h"
 

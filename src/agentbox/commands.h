@@ -4,18 +4,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "agentbox/call.h"
 #include "agentbox/capture.h"
-#include "agentbox/keeper.h"
 #include "agentbox/outcome.h"
-#include "agentbox/spill.h"
-#include "base/handle.h"
 
 namespace agentbox::mcp {
 
@@ -49,38 +44,6 @@ struct CommandResult {
   std::int64_t max_rss_bytes = 0;
   std::int64_t background_left = 0;  ///< processes that still run; they end with the session
   std::int64_t stuck = 0;            ///< processes that could not be killed
-};
-
-/// A command that has been answered and left processes running.
-struct Survivor {
-  Keeper keeper;
-  UniqueFd output;
-  UniqueFd errors;
-  Spill spill;
-};
-
-/// Reads what survivors still print, so that none blocks or dies of a full or closed pipe, and
-/// reaps them. Its end ends them all.
-class Survivors {
- public:
-  Survivors() = default;
-  Survivors(const Survivors&) = delete;
-  Survivors& operator=(const Survivors&) = delete;
-  ~Survivors();
-
-  void adopt(Survivor survivor);
-  [[nodiscard]] std::size_t count() const;
-
- private:
-  void run();
-  void serve(std::vector<Survivor>& survivors);
-
-  mutable std::mutex mutex_;
-  std::vector<Survivor> arrived_;
-  std::size_t served_ = 0;
-  bool ending_ = false;
-  UniqueFd wake_;
-  std::thread thread_;  // started with the first survivor
 };
 
 /// Runs REQUEST and answers when its own process has ended, at the timeout, or on cancelling; in

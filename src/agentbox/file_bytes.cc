@@ -95,4 +95,10 @@ Result<std::string> hash_file(int fd, std::uint64_t limit, const std::function<b
   }
 }
 
+bool read_once(int fd, std::string& buffer, std::size_t& got) {
+  const ssize_t size = ::read(fd, buffer.data(), buffer.size());
+  got = size > 0 ? static_cast<std::size_t>(size) : 0;
+  return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
 }  // namespace agentbox::mcp

@@ -21,6 +21,10 @@ namespace agentbox::mcp {
 /// At most LIMIT bytes of FD from offset AT; fewer only at the end of the file.
 [[nodiscard]] Result<std::string> read_at(int fd, std::uint64_t at, std::size_t limit);
 
+/// Reads once from a non-blocking pipe into BUFFER: GOT bytes, maybe none yet. False where the
+/// other end is closed for good.
+[[nodiscard]] bool read_once(int fd, std::string& buffer, std::size_t& got);
+
 /// SHA-256 of the open file from its start, in hex. Code::kLimit beyond LIMIT bytes;
 /// Code::kUnavailable once CANCELLED says true.
 [[nodiscard]] Result<std::string> hash_file(int fd, std::uint64_t limit,

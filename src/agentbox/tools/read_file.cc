@@ -1,19 +1,12 @@
 // edge: read_file: a range of bytes or lines of a file, as text where it is text.
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "agentbox/box.h"
 #include "agentbox/call.h"
-#include "agentbox/capture.h"
-#include "agentbox/file_bytes.h"
+#include "agentbox/file_reader.h"
 #include "agentbox/file_text.h"
-#include "agentbox/os_error.h"
 #include "agentbox/timestamps.h"
 #include "agentbox/tools/tools.h"
 #include "base/text.h"
@@ -29,9 +22,6 @@ constexpr std::int64_t kMaxLineBytes = 1'000'000;
 // Larger files are not hashed along with a read: it would take longer than the read itself is
 // worth.
 constexpr std::uint64_t kMaxHashedBytes = 256ULL << 20;
-constexpr std::size_t kScanBytes = 256 * 1024;
-// A character has at most four bytes: so much more is read to end on a whole one.
-constexpr std::size_t kCharacterSlack = 3;
 
 constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
 "path":{"type":"string"},"size":{"type":"integer"},
@@ -63,159 +53,6 @@ std::string_view mode_name(Mode mode) {
   return "";
 }
 
-// What was read and where it lies in the file.
-struct Piece {
-  std::string bytes;
-  std::uint64_t offset = 0;
-  std::optional<std::uint64_t> start_line = {};
-  bool cut_short = false;  // fewer lines than asked for, because of the byte limit
-};
-
-// Goes through the file once, for its hash and its number of lines.
-struct Scan {
-  std::string sha256;
-  std::uint64_t lines = 0;
-};
-
-class Reader {
- public:
-  Reader(const Arguments& arguments, CallContext& context, const Opened& file)
-      : arguments_(arguments),
-        context_(context),
-        file_(file),
-        limit_(static_cast<std::size_t>(arguments.integer("limit"))) {}
-
-  Outcome<ToolResult> read(Mode mode);
-
- private:
-  [[nodiscard]] Outcome<Piece> read_piece(Mode mode);
-  [[nodiscard]] Outcome<Piece> read_bytes();
-  [[nodiscard]] Outcome<Piece> read_head(std::uint64_t at, std::size_t lines);
-  [[nodiscard]] Outcome<Piece> read_tail(std::size_t lines);
-  [[nodiscard]] Outcome<Piece> read_lines();
-  [[nodiscard]] Outcome<std::string> bytes_at(std::uint64_t at, std::size_t size);
-  [[nodiscard]] Outcome<Scan> scan();
-  [[nodiscard]] std::uint64_t size() const {
-    return static_cast<std::uint64_t>(file_.info.st_size);
-  }
-  [[nodiscard]] Outcome<ToolResult> reply(Mode mode, const Piece& piece,
-                                          const std::optional<Scan>& scan);
-
-  const Arguments& arguments_;
-  CallContext& context_;
-  const Opened& file_;
-  std::size_t limit_;
-};
-
-ToolError cancelled() { return {.code = "CANCELLED", .message = "the call was cancelled"}; }
-
-Outcome<std::string> Reader::bytes_at(std::uint64_t at, std::size_t size) {
-  auto bytes = read_at(file_.fd.get(), at, size);
-  if (!bytes.ok()) {
-    return os_error(file_.shown, bytes.error());
-  }
-  return std::move(*bytes);
-}
-
-Outcome<Piece> Reader::read_bytes() {
-  const auto offset = static_cast<std::uint64_t>(arguments_.integer("offset"));
-  AB_TRY(bytes, bytes_at(offset, limit_ + kCharacterSlack));
-  const bool at_end = bytes.size() < limit_ + kCharacterSlack;
-  if (arguments_.text("encoding") == "base64") {
-    bytes.resize(std::min(bytes.size(), limit_));
-    return Piece{.bytes = std::move(bytes), .offset = offset};
-  }
-  const Trimmed trimmed = trim_to_characters(bytes, limit_, offset == 0, at_end);
-  return Piece{.bytes = std::string(trimmed.bytes), .offset = offset + trimmed.start};
-}
-
-Outcome<Piece> Reader::read_head(std::uint64_t at, std::size_t lines) {
-  AB_TRY(bytes, bytes_at(at, limit_ + 1));
-  const std::string_view wanted = first_lines(std::string_view(bytes), lines);
-  Piece piece{.bytes = std::string(wanted.substr(0, limit_)), .offset = at};
-  piece.cut_short = wanted.size() > limit_;
-  if (piece.cut_short) {
-    piece.bytes.resize(piece.bytes.size() - incomplete_suffix(piece.bytes));
-  }
-  return piece;
-}
-
-Outcome<Piece> Reader::read_tail(std::size_t lines) {
-  const std::uint64_t from = size() > limit_ ? size() - limit_ : 0;
-  AB_TRY(bytes, bytes_at(from, limit_));
-  const std::string_view wanted = last_lines(bytes, lines);
-  Piece piece{.bytes = std::string(wanted), .offset = from + (bytes.size() - wanted.size())};
-  piece.cut_short = from > 0 && wanted.size() == bytes.size();
-  if (piece.cut_short) {
-    const std::size_t stump = continuation_prefix(piece.bytes);
-    piece.bytes.erase(0, stump);
-    piece.offset += stump;
-  }
-  return piece;
-}
-
-Outcome<Piece> Reader::read_lines() {
-  const auto start = static_cast<std::uint64_t>(arguments_.integer("start_line"));
-  const auto count = static_cast<std::size_t>(arguments_.integer("line_count"));
-  std::uint64_t at = 0;
-  for (std::uint64_t skip = start - 1; skip > 0;) {
-    if (context_.cancelled()) {
-      return cancelled();
-    }
-    AB_TRY(bytes, bytes_at(at, kScanBytes));
-    if (bytes.empty()) {
-      break;
-    }
-    const auto newlines = static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
-    if (newlines < skip) {
-      skip -= newlines;
-      at += bytes.size();
-    } else {
-      at += first_lines(bytes, static_cast<std::size_t>(skip)).size();
-      skip = 0;
-    }
-  }
-  AB_TRY(piece, read_head(at, count));
-  piece.start_line = start;
-  return piece;
-}
-
-Outcome<Piece> Reader::read_piece(Mode mode) {
-  switch (mode) {
-    case Mode::kBytes:
-      return read_bytes();
-    case Mode::kHead:
-      return read_head(0, static_cast<std::size_t>(arguments_.integer("head")));
-    case Mode::kTail:
-      return read_tail(static_cast<std::size_t>(arguments_.integer("tail")));
-    case Mode::kLines:
-      return read_lines();
-  }
-  return cancelled();
-}
-
-Outcome<Scan> Reader::scan() {
-  Sha256 hash;
-  Scan result;
-  bool open_line = false;
-  for (std::uint64_t at = 0;;) {
-    if (context_.cancelled()) {
-      return cancelled();
-    }
-    AB_TRY(bytes, bytes_at(at, kScanBytes));
-    if (bytes.empty()) {
-      break;
-    }
-    at += bytes.size();
-    hash.update(bytes);
-    result.lines += static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
-    open_line = !bytes.ends_with('\n');
-  }
-  result.lines += open_line ? 1U : 0U;
-  result.sha256 = hash.hex_digest();
-  return result;
-}
-
 // The piece as text or base64, and how it got there.
 struct Content {
   std::string text;
@@ -224,7 +61,8 @@ struct Content {
   bool lines_cut = false;
 };
 
-Content make_content(const Arguments& arguments, const Piece& piece, std::uint64_t first_number) {
+Content make_content(const Arguments& arguments, const FilePiece& piece,
+                     std::uint64_t first_number) {
   const std::string& encoding = arguments.text("encoding");
   const bool valid = is_utf8(piece.bytes);
   Content content;
@@ -244,8 +82,8 @@ Content make_content(const Arguments& arguments, const Piece& piece, std::uint64
   return content;
 }
 
-std::optional<std::uint64_t> first_line_number(Mode mode, const Piece& piece,
-                                               const std::optional<Scan>& scan) {
+std::optional<std::uint64_t> first_line_number(Mode mode, const FilePiece& piece,
+                                               const std::optional<FileScan>& scan) {
   if (piece.start_line) {
     return piece.start_line;
   }
@@ -259,83 +97,135 @@ std::optional<std::uint64_t> first_line_number(Mode mode, const Piece& piece,
   return std::nullopt;
 }
 
-Outcome<ToolResult> Reader::reply(Mode mode, const Piece& piece, const std::optional<Scan>& scan) {
+// One reply's two copies, built line by line: what the text says, the data says too.
+class ReplyBuilder {
+ public:
+  template <typename T>
+  void data(const char* name, T value) {
+    json_[name] = std::move(value);
+  }
+  void line(std::string_view name, std::string_view value) {
+    text_.append(name).append(": ").append(value).append("\n");
+  }
+  void both(const char* name, std::uint64_t value) {
+    data(name, value);
+    line(name, std::to_string(value));
+  }
+  [[nodiscard]] ToolResult finish(std::string_view content) {
+    text_.append("--- content ---\n").append(content);
+    return {.texts = {std::move(text_)}, .structured = std::move(json_), .error = {}};
+  }
+
+ private:
+  OrderedJson json_;
+  std::string text_;
+};
+
+// Everything known about the answer.
+struct Answer {
+  Mode mode;
+  const Opened& file;
+  const FilePiece& piece;
+  const std::optional<FileScan>& scan;
+  const Content& content;
+};
+
+void add_place(ReplyBuilder& reply, const Answer& answer) {
+  const std::size_t bytes = answer.piece.bytes.size();
+  if (answer.mode == Mode::kBytes) {
+    reply.both("offset", answer.piece.offset);
+    reply.both("bytes_returned", bytes);
+    return;
+  }
+  reply.line("mode", mode_name(answer.mode));
+  reply.data("offset", answer.piece.offset);
+  reply.data("bytes_returned", bytes);
+  reply.both("lines_returned", count_lines(answer.piece.bytes));
+}
+
+void add_rest(ReplyBuilder& reply, const Answer& answer) {
+  const std::uint64_t end = answer.piece.offset + answer.piece.bytes.size();
+  const bool eof = end >= static_cast<std::uint64_t>(answer.file.info.st_size);
+  const bool more_than_asked = answer.mode == Mode::kBytes ? !eof : answer.piece.cut_short;
+  const bool truncated = more_than_asked || answer.content.lines_cut;
+  reply.data("truncated", truncated);
+  reply.line("truncated", truncated ? "true" : "false");
+  reply.data("eof", eof);
+  if (!eof) {
+    reply.both("next_offset", end);
+  }
+  if (answer.piece.start_line) {
+    reply.both("start_line", *answer.piece.start_line);
+  }
+  if (answer.scan && answer.mode == Mode::kBytes) {
+    reply.data("total_lines", answer.scan->lines);
+  } else if (answer.scan) {
+    reply.both("total_lines", answer.scan->lines);
+  }
+  if (answer.content.lossy) {
+    reply.data("lossy", true);
+    reply.line("lossy", "true (bytes that are not UTF-8 were replaced)");
+  }
+  if (answer.content.is_base64) {
+    reply.line("encoding", "base64");
+  }
+  if (answer.scan) {
+    reply.data("sha256", answer.scan->sha256);
+    reply.line("sha256", answer.scan->sha256);
+  }
+  reply.data("mtime", timestamp(answer.file.info.st_mtim));
+}
+
+ToolResult word(const Answer& answer) {
+  ReplyBuilder reply;
+  reply.data("path", answer.file.shown);
+  reply.line("path", answer.file.shown);
+  reply.both("size", static_cast<std::uint64_t>(answer.file.info.st_size));
+  reply.data("mode", mode_name(answer.mode));
+  reply.data("encoding", answer.content.is_base64 ? "base64" : "utf-8");
+  reply.data("content", answer.content.text);
+  add_place(reply, answer);
+  add_rest(reply, answer);
+  return reply.finish(answer.content.text);
+}
+
+Outcome<FilePiece> read_piece(const FileReader& reader, Mode mode, const Arguments& arguments) {
+  const auto number = [&](std::string_view name) {
+    return static_cast<std::uint64_t>(arguments.integer(name));
+  };
+  switch (mode) {
+    case Mode::kHead:
+      return reader.head(0, number("head"));
+    case Mode::kTail:
+      return reader.tail(number("tail"));
+    case Mode::kLines:
+      return reader.lines(number("start_line"), number("line_count"));
+    case Mode::kBytes:
+      break;
+  }
+  return reader.bytes(number("offset"), arguments.text("encoding") == "base64");
+}
+
+Outcome<ToolResult> read_opened(const Opened& file, Mode mode, const Arguments& arguments,
+                                CallContext& context) {
+  const FileReader reader(file, static_cast<std::size_t>(arguments.integer("limit")),
+                          [&context] { return context.cancelled(); });
+  AB_TRY(piece, read_piece(reader, mode, arguments));
+  std::optional<FileScan> scan;
+  if (arguments.flag("sha256") && reader.size() <= kMaxHashedBytes) {
+    AB_TRY(scanned, reader.scan());
+    scan = std::move(scanned);
+  }
   const auto first_number = first_line_number(mode, piece, scan);
-  if (arguments_.flag("line_numbers") && !first_number) {
+  if (arguments.flag("line_numbers") && !first_number) {
     return ToolError{.code = "INVALID_ARGUMENT",
                      .message = "it is not known which line this piece starts with",
                      .hint = "Use line_numbers with head or start_line, or with tail and sha256",
-                     .path = file_.shown};
+                     .path = file.shown};
   }
-  const Content content = make_content(arguments_, piece, first_number.value_or(1));
-  const std::uint64_t end = piece.offset + piece.bytes.size();
-  const bool eof = end >= size();
-  const bool more_than_asked = mode == Mode::kBytes ? !eof : piece.cut_short;
-  const bool truncated = more_than_asked || content.lines_cut;
-  const std::size_t lines = count_lines(piece.bytes);
-
-  OrderedJson json;
-  json["path"] = file_.shown;
-  json["size"] = size();
-  json["mode"] = mode_name(mode);
-  json["encoding"] = content.is_base64 ? "base64" : "utf-8";
-  json["content"] = content.text;
-  json["offset"] = piece.offset;
-  json["bytes_returned"] = piece.bytes.size();
-  std::string text = "path: " + file_.shown + "\nsize: " + std::to_string(size()) + "\n";
-  const auto line = [&](std::string_view name, const std::string& value) {
-    text.append(name).append(": ").append(value).append("\n");
-  };
-  if (mode == Mode::kBytes) {
-    line("offset", std::to_string(piece.offset));
-    line("bytes_returned", std::to_string(piece.bytes.size()));
-  } else {
-    line("mode", std::string(mode_name(mode)));
-    line("lines_returned", std::to_string(lines));
-    json["lines_returned"] = lines;
-  }
-  line("truncated", truncated ? "true" : "false");
-  if (!eof) {
-    json["next_offset"] = end;
-    line("next_offset", std::to_string(end));
-  }
-  if (piece.start_line) {
-    json["start_line"] = *piece.start_line;
-    line("start_line", std::to_string(*piece.start_line));
-  }
-  if (scan) {
-    json["total_lines"] = scan->lines;
-    if (mode != Mode::kBytes) {
-      line("total_lines", std::to_string(scan->lines));
-    }
-  }
-  json["truncated"] = truncated;
-  json["eof"] = eof;
-  if (content.lossy) {
-    json["lossy"] = true;
-    line("lossy", "true (bytes that are not UTF-8 were replaced)");
-  }
-  if (content.is_base64) {
-    line("encoding", "base64");
-  }
-  if (scan) {
-    json["sha256"] = scan->sha256;
-    line("sha256", scan->sha256);
-  }
-  json["mtime"] = timestamp(file_.info.st_mtim);
-  text += "--- content ---\n" + content.text;
-  return ToolResult{.texts = {std::move(text)}, .structured = std::move(json), .error = {}};
-}
-
-Outcome<ToolResult> Reader::read(Mode mode) {
-  AB_TRY(piece, read_piece(mode));
-  std::optional<Scan> whole;
-  if (arguments_.flag("sha256") && size() <= kMaxHashedBytes) {
-    AB_TRY(scanned, scan());
-    whole = std::move(scanned);
-  }
-  context_.facts().bytes_out = piece.bytes.size();
-  return reply(mode, piece, whole);
+  context.facts().bytes_out = piece.bytes.size();
+  const Content content = make_content(arguments, piece, first_number.value_or(1));
+  return word({.mode = mode, .file = file, .piece = piece, .scan = scan, .content = content});
 }
 
 Outcome<Mode> choose_mode(const Arguments& arguments) {
@@ -370,7 +260,7 @@ ToolResult read_file(const Arguments& arguments, CallContext& context) {
   if (!file.ok()) {
     return failed(std::move(file).error());
   }
-  auto result = Reader(arguments, context, *file).read(*mode);
+  auto result = read_opened(*file, *mode, arguments, context);
   return result.ok() ? std::move(*result) : failed(std::move(result).error());
 }
 

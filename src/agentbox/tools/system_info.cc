@@ -6,7 +6,6 @@
 
 #include "agentbox/box.h"
 #include "agentbox/call.h"
-#include "agentbox/commands.h"
 #include "agentbox/directory.h"
 #include "agentbox/environment.h"
 #include "agentbox/limits.h"

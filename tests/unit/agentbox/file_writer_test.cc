@@ -2,6 +2,7 @@
 #include "agentbox/file_writer.h"
 
 #include <fcntl.h>
+#include <sys/fsuid.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -126,6 +127,27 @@ TEST_CASE("a file with two names is written in place and both names show the new
     CHECK(file_content(box.root.at("a")) == "short");
     CHECK(file_content(box.root.at("b")) == "short");
     CHECK(names_in(box.output.path()).empty());
+  }
+}
+
+TEST_CASE("a file in a folder that takes no new file is written in place") {
+  for (const auto& features : {kAll, kNone}) {
+    Fixture box(features);
+    put_file(box.root.at("d/f"), "a long old content", 0666);
+    REQUIRE(::chmod(box.root.at("d").c_str(), 0555) == 0);
+    REQUIRE(::chmod(box.root.path().c_str(), 0755) == 0);
+    REQUIRE(::chmod(box.output.path().c_str(), 0777) == 0);
+    const auto before =
+        ::setfsuid(65534);  // root may write anywhere; everybody else stays who he is
+    const auto result = box.write("d/f", {.data = "short"});
+    const std::string new_file = box.code("d/g", {.data = "x"});
+    ::setfsuid(static_cast<uid_t>(before));
+    REQUIRE(result.ok());
+    CHECK(result->in_place);
+    CHECK(file_content(box.root.at("d/f")) == "short");
+    CHECK(new_file == "EACCES");
+    CHECK(names_in(box.output.path()).empty());
+    REQUIRE(::chmod(box.root.at("d").c_str(), 0755) == 0);
   }
 }
 
