@@ -329,7 +329,7 @@ int Writer::allocate_growth(int fd, std::uint64_t old_size, std::uint64_t new_si
   for (std::uint64_t at = old_size; at < new_size; at += zeros.size()) {
     const auto piece = std::string_view(zeros).substr(0, new_size - at);
     if (const int number = write_all_at(fd, piece, static_cast<off_t>(at)); number != 0) {
-      (void)::ftruncate(fd, static_cast<off_t>(old_size));
+      (void)!::ftruncate(fd, static_cast<off_t>(old_size));
       return number;
     }
   }
@@ -421,7 +421,7 @@ Outcome<WriteOutcome> Writer::append() {
     const auto put = static_cast<off_t>(request_.data.size() - rest.size());
     if (info.st_size ==
         leaf_.info.st_size + put) {  // else somebody else appended too: theirs stays
-      (void)::ftruncate(file.get(), leaf_.info.st_size);
+      (void)!::ftruncate(file.get(), leaf_.info.st_size);
     }
     return fault("append to", number);
   }

@@ -210,7 +210,7 @@ TEST_CASE("links planted at guessable temporary names never redirect a write") {
       while (!stop.load()) {
         for (const std::string& name : names) {
           (void)::unlink(box.root.at(name).c_str());
-          (void)::symlink("victim", box.root.at(name).c_str());
+          (void)!::symlink("victim", box.root.at(name).c_str());
         }
       }
     });
