@@ -27,8 +27,8 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
   for (const std::string& text : texts) {
-    pointers.push_back(const_cast<char*>(text.c_str()));  // NOLINT(cppcoreguidelines-pro-type-const-cast):
-                                                          // execve's signature; it writes nothing
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): execve's signature; it writes nothing
+    pointers.push_back(const_cast<char*>(text.c_str()));
   }
   pointers.push_back(nullptr);
   return pointers;
