@@ -114,7 +114,7 @@ Status can_reach(const SpawnPlan::Identity& who, bool separate, const std::strin
   }
   const Want& stop = way[static_cast<std::size_t>(*closed)];
   return Error{Code::kDenied, "uid " + std::to_string(who.uid) + " cannot " +
-                                  (stop.path == path ? "use " : "enter ") + stop.path};
+                                  (stop.mode == X_OK ? "enter " : "work in ") + stop.path};
 }
 
 }  // namespace agentbox::provision

@@ -2,7 +2,9 @@
 // it.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "provision/paths.h"
@@ -35,7 +37,7 @@ struct HostFacts {
 
 /// Names of /etc that programs need and that say nothing about the operator. Whoever collects
 /// HostFacts::etc takes those of them that everybody may read.
-[[nodiscard]] const std::vector<std::string>& etc_allow_list();
+[[nodiscard]] std::span<const std::string_view> etc_allow_list();
 
 /// argv of the box side inside bubblewrap: own user, pid, ipc, uts and mount namespaces, system
 /// folders read-only, the box's own folders, nothing of the operator's.

@@ -3,9 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <optional>
+#include <array>
 
 #include "base/text.h"
 
@@ -29,12 +27,35 @@ constexpr const char* kFooter =
     "this)\n"
     "A local box has no CPU, memory, disk or network limit of its own.";
 
-const std::map<std::string, Format> kFormats = {
-    {"claude", Format::kClaude}, {"codex", Format::kCodex},
-    {"cursor", Format::kCursor}, {"vscode", Format::kVscode},
-    {"gemini", Format::kGemini}, {"opencode", Format::kOpencode},
-    {"json", Format::kJson},     {"ssh-config", Format::kSshConfig},
+struct FormatName {
+  const char* name;
+  Format format;
 };
+constexpr std::array<FormatName, 8> kFormats = {{
+    {"claude", Format::kClaude},
+    {"codex", Format::kCodex},
+    {"cursor", Format::kCursor},
+    {"vscode", Format::kVscode},
+    {"gemini", Format::kGemini},
+    {"opencode", Format::kOpencode},
+    {"json", Format::kJson},
+    {"ssh-config", Format::kSshConfig},
+}};
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  names.reserve(kFormats.size());
+  for (const FormatName& entry : kFormats) {
+    names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+Format format_called(const std::string& name) {
+  return std::find_if(kFormats.begin(), kFormats.end(),
+                      [&](const FormatName& entry) { return name == entry.name; })
+      ->format;
+}
 
 // What the words on the command line are stored in while CLI11 parses.
 struct Words {
@@ -68,8 +89,8 @@ struct Entry {
   const char* name;
   const char* about;
   bool hidden;
-  std::function<void(CLI::App&, Words&)> declare;
-  std::function<Command(BoxName, const Words&)> build;
+  void (*declare)(CLI::App&, Words&);
+  Command (*build)(BoxName, const Words&);
 };
 
 void add_name(CLI::App& app, Words& words) {
@@ -101,91 +122,84 @@ void add_create_options(CLI::App& app, Words& words) {
   }
 }
 
-const std::vector<Entry>& entries() {
-  static const std::vector<Entry> table = {
-      {"create", "Make a box, start it and prove its key; an equal box that exists is reported",
-       false,
-       [](CLI::App& app, Words& words) {
-         add_name(app, words);
-         add_create_options(app, words);
-       },
-       [](BoxName name, const Words& words) -> Command {
-         return Create{std::move(name), words.create};
-       }},
-      {"status", "Show one box", false, add_name,
-       [](BoxName name, const Words&) -> Command { return ShowStatus{std::move(name)}; }},
-      {"handoff", "Print how a client connects to the box", false,
-       [](CLI::App& app, Words& words) {
-         add_name(app, words);
-         std::vector<std::string> names;
-         for (const auto& [name, format] : kFormats) {
-           names.push_back(name);
-         }
-         app.add_option("--format", words.format,
-                        "claude, codex, cursor, vscode, gemini, opencode, json or ssh-config")
-             ->required()
-             ->check(CLI::IsMember(names));
-       },
-       [](BoxName name, const Words& words) -> Command {
-         return Handoff{std::move(name), kFormats.at(words.format)};
-       }},
-      {"suspend", "Stop the box; workspace, home, keys and port are kept", false, add_name,
-       [](BoxName name, const Words&) -> Command { return Suspend{std::move(name)}; }},
-      {"resume", "Start a suspended or stopped box; port, host key and keys are as before", false,
-       add_name, [](BoxName name, const Words&) -> Command { return Resume{std::move(name)}; }},
-      {"verify",
-       "Prove over SSH that the box works. Absent: create, use, suspend, resume, use, delete. "
-       "Present: nothing is created or deleted, and it is suspended only with --suspend",
-       false,
-       [](CLI::App& app, Words& words) {
-         add_name(app, words);
-         add_create_options(app, words);
-         app.add_flag("--keep", words.keep, "Keep the box that was made for this");
-         app.add_flag("--suspend", words.suspend,
-                      "Also suspend and resume a box that was there before");
-       },
-       [](BoxName name, const Words& words) -> Command {
-         return Verify{std::move(name), words.keep, words.suspend, words.create};
-       }},
-      {"delete", "Remove the box and the workspace made for it; an absent box is no error", false,
-       [](CLI::App& app, Words& words) {
-         add_name(app, words);
-         app.add_flag("--yes", words.yes, "Accepted; nothing is ever asked");
-         app.add_flag("--keep-workspace", words.keep_workspace,
-                      "Keep the workspace and say where it is");
-       },
-       [](BoxName name, const Words& words) -> Command {
-         return Delete{std::move(name), words.keep_workspace};
-       }},
-      {"call", "Call one tool of the box and print its result", false,
-       [](CLI::App& app, Words& words) {
-         add_name(app, words);
-         app.add_option("TOOL", words.tool, "The tool's name")->required();
-         app.add_option("JSON", words.arguments,
-                        "Its arguments as a JSON object; - reads them from standard input");
-         app.add_option("--timeout", words.timeout_seconds, "Seconds to wait for the result")
-             ->capture_default_str()
-             ->check(CLI::Range(std::uint64_t{1}, kMaxCallSeconds));
-       },
-       [](BoxName name, const Words& words) -> Command {
-         return Call{std::move(name), words.tool, words.arguments.empty() ? "{}" : words.arguments,
-                     words.timeout_seconds};
-       }},
-      {"logs", "Show the last lines of the door's log, the box's log and the audit log", false,
-       [](CLI::App& app, Words& words) {
-         add_name(app, words);
-         app.add_option("--lines", words.lines, "Lines of each log")
-             ->capture_default_str()
-             ->check(CLI::Range(std::uint64_t{1}, kMaxLogLines));
-       },
-       [](BoxName name, const Words& words) -> Command {
-         return Logs{std::move(name), words.lines};
-       }},
-      {"supervise", "Keep the door and the box side of a local box running", true, add_name,
-       [](BoxName name, const Words&) -> Command { return Supervise{std::move(name)}; }},
-  };
-  return table;
-}
+constexpr std::array<Entry, 10> kEntries = {{
+    {"create", "Make a box, start it and prove its key; an equal box that exists is reported",
+     false,
+     [](CLI::App& app, Words& words) {
+       add_name(app, words);
+       add_create_options(app, words);
+     },
+     [](BoxName name, const Words& words) -> Command {
+       return Create{std::move(name), words.create};
+     }},
+    {"status", "Show one box", false, add_name,
+     [](BoxName name, const Words&) -> Command { return ShowStatus{std::move(name)}; }},
+    {"handoff", "Print how a client connects to the box", false,
+     [](CLI::App& app, Words& words) {
+       add_name(app, words);
+       app.add_option("--format", words.format,
+                      "claude, codex, cursor, vscode, gemini, opencode, json or ssh-config")
+           ->required()
+           ->check(CLI::IsMember(format_names()));
+     },
+     [](BoxName name, const Words& words) -> Command {
+       return Handoff{std::move(name), format_called(words.format)};
+     }},
+    {"suspend", "Stop the box; workspace, home, keys and port are kept", false, add_name,
+     [](BoxName name, const Words&) -> Command { return Suspend{std::move(name)}; }},
+    {"resume", "Start a suspended or stopped box; port, host key and keys are as before", false,
+     add_name, [](BoxName name, const Words&) -> Command { return Resume{std::move(name)}; }},
+    {"verify",
+     "Prove over SSH that the box works. Absent: create, use, suspend, resume, use, delete. "
+     "Present: nothing is created or deleted, and it is suspended only with --suspend",
+     false,
+     [](CLI::App& app, Words& words) {
+       add_name(app, words);
+       add_create_options(app, words);
+       app.add_flag("--keep", words.keep, "Keep the box that was made for this");
+       app.add_flag("--suspend", words.suspend,
+                    "Also suspend and resume a box that was there before");
+     },
+     [](BoxName name, const Words& words) -> Command {
+       return Verify{std::move(name), words.keep, words.suspend, words.create};
+     }},
+    {"delete", "Remove the box and the workspace made for it; an absent box is no error", false,
+     [](CLI::App& app, Words& words) {
+       add_name(app, words);
+       app.add_flag("--yes", words.yes, "Accepted; nothing is ever asked");
+       app.add_flag("--keep-workspace", words.keep_workspace,
+                    "Keep the workspace and say where it is");
+     },
+     [](BoxName name, const Words& words) -> Command {
+       return Delete{std::move(name), words.keep_workspace};
+     }},
+    {"call", "Call one tool of the box and print its result", false,
+     [](CLI::App& app, Words& words) {
+       add_name(app, words);
+       app.add_option("TOOL", words.tool, "The tool's name")->required();
+       app.add_option("JSON", words.arguments,
+                      "Its arguments as a JSON object; - reads them from standard input");
+       app.add_option("--timeout", words.timeout_seconds, "Seconds to wait for the result")
+           ->capture_default_str()
+           ->check(CLI::Range(std::uint64_t{1}, kMaxCallSeconds));
+     },
+     [](BoxName name, const Words& words) -> Command {
+       return Call{std::move(name), words.tool, words.arguments.empty() ? "{}" : words.arguments,
+                   words.timeout_seconds};
+     }},
+    {"logs", "Show the last lines of the door's log, the box's log and the audit log", false,
+     [](CLI::App& app, Words& words) {
+       add_name(app, words);
+       app.add_option("--lines", words.lines, "Lines of each log")
+           ->capture_default_str()
+           ->check(CLI::Range(std::uint64_t{1}, kMaxLogLines));
+     },
+     [](BoxName name, const Words& words) -> Command {
+       return Logs{std::move(name), words.lines};
+     }},
+    {"supervise", "Keep the door and the box side of a local box running", true, add_name,
+     [](BoxName name, const Words&) -> Command { return Supervise{std::move(name)}; }},
+}};
 
 void declare(CLI::App& app, Words& words) {
   app.fallthrough();
@@ -202,7 +216,7 @@ void declare(CLI::App& app, Words& words) {
     add_cluster_word(app, words, flag);
   }
   app.add_subcommand("list", "List all boxes");
-  for (const Entry& entry : entries()) {
+  for (const Entry& entry : kEntries) {
     CLI::App* sub = app.add_subcommand(entry.name, entry.about);
     entry.declare(*sub, words);
     if (entry.hidden) {
@@ -237,8 +251,9 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, const Words&
   if (!name.ok()) {
     return misuse(name.error().what, output, "choose a name such as demo or build-1");
   }
-  const auto entry = std::find_if(entries().begin(), entries().end(),
-                                  [&](const Entry& candidate) { return candidate.name == chosen; });
+  const auto* entry = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& candidate) {
+    return candidate.name == chosen;
+  });
   invocation.command = entry->build(std::move(name).value(), words);
   return invocation;
 }

@@ -67,7 +67,7 @@ std::string claude_line(const SshFacts& facts) {
 std::string codex_toml(const SshFacts& facts) {
   std::string text = "[mcp_servers." + facts.name + "]\ncommand = \"ssh\"\nargs = [\n";
   for (const std::string& word : arguments_of(ssh_command(facts))) {
-    text += "  " + dump_json(OrderedJson(word)) + ",\n";
+    text.append("  ").append(dump_json(OrderedJson(word))).append(",\n");
   }
   return text + "]\n";
 }
@@ -105,7 +105,7 @@ std::string ssh_config(const SshFacts& facts) {
                      host_alias(facts.name) + "\n  HostName " + facts.host + "\n  Port " +
                      std::to_string(facts.port) + "\n  User " + kUser + "\n  RequestTTY no\n";
   for (const auto& [key, value] : ssh_options(facts)) {
-    text += "  " + key + " " + value + "\n";
+    text.append("  ").append(key).append(" ").append(value).append("\n");
   }
   return text;
 }

@@ -13,6 +13,7 @@
 #include <array>
 #include <chrono>
 #include <random>
+#include <string_view>
 
 #include "base/handle.h"
 #include "base/process.h"
@@ -144,9 +145,10 @@ Answer<HostFacts> find_host_facts() {
                    "--no-isolation"};
   }
   facts.root_entries = root_entries();
-  for (const std::string& name : etc_allow_list()) {
-    if (everybody_may_read("/etc/" + name)) {
-      facts.etc.push_back("/etc/" + name);
+  for (const std::string_view name : etc_allow_list()) {
+    const std::string path = "/etc/" + std::string(name);
+    if (everybody_may_read(path)) {
+      facts.etc.push_back(path);
     }
   }
   return facts;

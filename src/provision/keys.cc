@@ -81,6 +81,14 @@ std::string authorized_keys_text(const std::vector<NamedKey>& keys) {
   return text;
 }
 
+Status link_into_data(const std::string& folder, const std::string& name) {
+  const std::string path = folder + "/" + name;
+  if (::symlink(("..data/" + name).c_str(), path.c_str()) != 0 && errno != EEXIST) {
+    return errno_error(path);
+  }
+  return {};
+}
+
 // Removes folders of earlier generations; KEEP is the one in use.
 void remove_old_data(const std::string& folder, const std::string& keep) {
   std::error_code problem;
@@ -192,11 +200,8 @@ Status publish_keys(const std::string& folder, const std::vector<NamedKey>& keys
     return errno_error(folder + "/..data");
   }
   constexpr std::array<const char*, 3> kNames = {"authorized_keys", "generation", "revoked"};
-  for (const std::string name : kNames) {
-    if (::symlink(("..data/" + name).c_str(), (folder + "/" + name).c_str()) != 0 &&
-        errno != EEXIST) {
-      return errno_error(folder + "/" + name);
-    }
+  for (const char* name : kNames) {
+    AB_CHECK(link_into_data(folder, name));
   }
   remove_old_data(folder, data);
   return {};

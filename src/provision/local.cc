@@ -19,7 +19,6 @@
 #include "provision/local_checks.h"
 #include "provision/local_files.h"
 #include "provision/proof.h"
-#include "provision/spec.h"
 #include "provision/supervisor.h"
 
 namespace agentbox::provision {
@@ -40,6 +39,7 @@ std::string joined(const std::vector<std::string>& texts) {
 
 std::vector<std::string> fingerprints(const std::vector<NamedKey>& keys) {
   std::vector<std::string> prints;
+  prints.reserve(keys.size());
   for (const NamedKey& entry : keys) {
     prints.push_back(entry.key.fingerprint());
   }
@@ -197,33 +197,44 @@ Done LocalBackend::start(BoxRecord& record) const {
   return store_.save(record);
 }
 
-Answer<LocalBackend::Changed> LocalBackend::create(const BoxName& name,
-                                                   const CreateOptions& options) const {
-  AB_TRY(wanted, read_wanted_box(options));
-  AB_TRY(before, store_.load(name));
-  if (before) {
-    AB_CHECK(check_same(*before, wanted));
-  } else {
-    // What would be refused is refused before the first folder is made.
-    AB_TRY(means, check_local(store_, name, wanted.spec, programs_));
-    static_cast<void>(means);
+// What can be refused is refused here, before the first folder is made.
+Done LocalBackend::check_create(const BoxName& name, const WantedBox& wanted) const {
+  AB_TRY(record, store_.load(name));
+  if (record) {
+    return check_same(*record, wanted);
   }
-  AB_TRY(lock, store_.lock_new(name));
+  AB_TRY(means, check_local(store_, name, wanted.spec, programs_));
+  static_cast<void>(means);
+  return {};
+}
+
+// The record that a create goes on from: a finished box's, an interrupted create's, or a new one.
+// The lock is held.
+Answer<BoxRecord> LocalBackend::begin_create(const BoxName& name, const WantedBox& wanted) const {
   AB_TRY(existing, store_.load(name));
   if (existing) {
     AB_CHECK(check_same(*existing, wanted));
+    if (existing->phase != Phase::kCreating || !existing->host_key.empty()) {
+      return std::move(*existing);
+    }
   }
-  BoxRecord record = existing ? std::move(*existing) : BoxRecord{name, {}, {}, {}, {}, {}, 1, 0};
+  BoxRecord record{name, Phase::kCreating, wanted.spec, wanted.keys, wanted.spec.identity, {}, 1,
+                   0};
+  AB_CHECK(store_.save(record));
+  return record;
+}
+
+Answer<LocalBackend::Changed> LocalBackend::create(const BoxName& name,
+                                                   const CreateOptions& options) const {
+  AB_TRY(wanted, read_wanted_box(options));
+  AB_CHECK(check_create(name, wanted));
+  AB_TRY(lock, store_.lock_new(name));
+  AB_TRY(record, begin_create(name, wanted));
   if (record.phase != Phase::kCreating) {
     AB_TRY(seen, look(record, true));
     if (seen.state == State::kRunning || seen.state == State::kSuspended) {
       return Changed{std::move(seen), false};
     }
-  } else if (record.host_key.empty()) {
-    record.spec = wanted.spec;
-    record.keys = wanted.keys;
-    record.identity_file = wanted.spec.identity;
-    AB_CHECK(store_.save(record));
   }
   if (wanted.spec.isolation == Isolation::kNone) {
     log::warning(isolation_warning());

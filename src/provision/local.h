@@ -7,6 +7,7 @@
 #include "provision/answer.h"
 #include "provision/command.h"
 #include "provision/report.h"
+#include "provision/spec.h"
 #include "provision/state.h"
 
 namespace agentbox::provision {
@@ -39,6 +40,8 @@ class LocalBackend {
   [[nodiscard]] Answer<std::vector<BoxView>> views() const;
 
  private:
+  [[nodiscard]] Done check_create(const BoxName& name, const WantedBox& wanted) const;
+  [[nodiscard]] Answer<BoxRecord> begin_create(const BoxName& name, const WantedBox& wanted) const;
   [[nodiscard]] Done start(BoxRecord& record) const;
   [[nodiscard]] Answer<BoxView> look(const BoxRecord& record, bool probe) const;
 

@@ -64,7 +64,7 @@ Report last_lines(const BoxPaths& paths, const std::string& name, std::uint64_t 
     const auto text = tail_of(path);
     const auto shown = lines_of(text.ok() ? *text : "", lines);
     report.json[title] = shown;
-    report.text += "--- " + title + " (" + path + ")\n";
+    report.text.append("--- ").append(title).append(" (").append(path).append(")\n");
     if (!text.ok() && text.error().code != Code::kNotFound) {
       report.text += text.error().what + "\n";
     }

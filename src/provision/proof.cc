@@ -60,6 +60,15 @@ std::string hopeless(const BoxPaths& paths, const UniqueFd& supervisor) {
   return {};
 }
 
+// WHY there is no sense in trying on (empty: the time is over), and what the LAST try said.
+Failure does_not_work(const BoxName& name, const std::string& why, const Error& last) {
+  return Failure{
+      Exit::kUnreachable,
+      "box " + name.text() + " does not work: " + why + (why.empty() ? "" : "; ") + last.what,
+      "`agentbox-provision logs " + name.text() +
+          "` shows what its two sides said; then run the command again"};
+}
+
 }  // namespace
 
 Result<SshClient::Target> target_of(const BoxRecord& record) {
@@ -105,15 +114,11 @@ Answer<Proof> prove(const BoxRecord& record, const BoxPaths& paths, const Unique
     if (proof.ok()) {
       return std::move(proof).value();
     }
-    std::string why = hopeless(paths, supervisor);
+    const std::string why = hopeless(paths, supervisor);
     if (why.empty() && std::chrono::steady_clock::now() < deadline) {
       continue;
     }
-    why = why.empty() ? proof.error().what : why + "; " + proof.error().what;
-    return Failure{Exit::kUnreachable, "box " + record.name.text() + " does not work: " + why,
-                   "`agentbox-provision logs " + record.name.text() +
-                       "` shows what its two sides said; "
-                       "then run the command again"};
+    return does_not_work(record.name, why, proof.error());
   }
 }
 

@@ -26,6 +26,17 @@ OrderedJson ssh_json(const BoxView& view) {
   return ssh;
 }
 
+std::string padded(std::string text, std::size_t width) {
+  text.append(std::max(width, text.size() + 1) - text.size(), ' ');
+  return text;
+}
+
+std::string list_line(const BoxView& view) {
+  return padded(view.record.name.text(), 24) + padded(std::string(text_of(view.state)), 12) +
+         view.ssh.host + ":" + std::to_string(view.ssh.port) +
+         (view.record.spec.isolation == Isolation::kNone ? "  NO ISOLATION" : "") + "\n";
+}
+
 // Before its port and host key are decided a box has no address to print.
 bool has_address(const BoxView& view) {
   return view.record.port != 0 && !view.record.host_key.empty();
@@ -126,12 +137,7 @@ Report list_report(const std::vector<BoxView>& views) {
   report.json["boxes"] = OrderedJson::array();
   for (const BoxView& view : views) {
     report.json["boxes"].push_back(box_json(view));
-    const std::string name = view.record.name.text();
-    const std::string state(text_of(view.state));
-    report.text +=
-        name + std::string(std::max<std::size_t>(name.size() + 1, 24) - name.size(), ' ') + state +
-        std::string(12 - state.size(), ' ') + view.ssh.host + ":" + std::to_string(view.ssh.port) +
-        (view.record.spec.isolation == Isolation::kNone ? "  NO ISOLATION" : "") + "\n";
+    report.text.append(list_line(view));
   }
   if (views.empty()) {
     report.text = "no boxes; make one: agentbox-provision create NAME\n";
@@ -152,8 +158,8 @@ Report verify_report(const std::string& name, const std::vector<Check>& checks) 
     json["ok"] = check.passed;
     json["detail"] = check.detail;
     report.json["checks"].push_back(std::move(json));
-    report.text += (check.passed ? "ok      " : "FAILED  ") + check.name +
-                   (check.detail.empty() ? "" : ": " + check.detail) + "\n";
+    report.text.append(check.passed ? "ok      " : "FAILED  ").append(check.name);
+    report.text.append(check.detail.empty() ? "" : ": ").append(check.detail).append("\n");
   }
   report.text += passed ? "box " + name + " is proven\n" : "box " + name + " is NOT proven\n";
   report.exit = passed ? Exit::kOk : Exit::kCheckFailed;

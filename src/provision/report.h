@@ -15,7 +15,8 @@
 namespace agentbox::provision {
 
 /// What a command gives back: both forms of its result, and the exit code.
-struct Report {
+struct Report {  // NOLINT(bugprone-exception-escape): the library's JSON value moves with
+                 // assertions
   OrderedJson json;
   std::string text;
   Exit exit = Exit::kOk;
