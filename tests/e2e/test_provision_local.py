@@ -191,8 +191,8 @@ def test_a_port_that_somebody_took_meanwhile_is_named_and_not_changed(box):
 
 def test_running_calls_are_finished_before_a_suspend(box):
     with box.session() as session:
-        call = session.start("tools/call", {"name": "shell_exec", "arguments": {"command": "sleep 2; echo done"}})
-        wait_until("the call runs", lambda: any(process.command[:1] == ("sleep",) for process in all_processes()))
+        call = session.start("tools/call", {"name": "shell_exec", "arguments": {"command": "sleep 2.0417; echo done"}})
+        wait_until("the call runs", lambda: any(process.command == ("sleep", "2.0417") for process in all_processes()))
         ok(programs.provision("suspend", box.name))
         assert "done" in json.dumps(session.reply(call, 10))
     ok(programs.provision("resume", box.name))

@@ -36,7 +36,7 @@ class LocalBox:
             with self.session() as session:
                 session.ping(5)
             return True
-        except AssertionError:
+        except (AssertionError, OSError):  # OSError: ssh ended before it was written to
             return False
 
     def folder(self):
