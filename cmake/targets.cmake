@@ -5,6 +5,12 @@ function(agentbox_library name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE agentbox_flags)
   target_compile_definitions(${name} PRIVATE AGENTBOX_VERSION="${PROJECT_VERSION}")
+  # The first library makes the precompiled header, the others use it.
+  if(name STREQUAL "agentbox_base")
+    target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
+  else()
+    target_precompile_headers(${name} REUSE_FROM agentbox_base)
+  endif()
 endfunction()
 
 function(agentbox_program name)
@@ -12,4 +18,10 @@ function(agentbox_program name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE agentbox_flags)
   target_compile_definitions(${name} PRIVATE AGENTBOX_VERSION="${PROJECT_VERSION}")
+endfunction()
+
+# For the command lines: the option library is all templates and runs once, and optimising it would be
+# half a minute of every build.
+function(agentbox_unoptimised source)
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O0;-U_FORTIFY_SOURCE" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()

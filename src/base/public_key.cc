@@ -127,7 +127,8 @@ Result<PublicKey> PublicKey::parse(std::string_view line) {
 }
 
 std::string PublicKey::fingerprint() const {
-  std::string text = "SHA256:" + base64_encode(sha256(blob_));
+  std::string text = "SHA256:";
+  text += base64_encode(sha256(blob_));
   text.pop_back();  // 32 bytes always end in one '='
   return text;
 }
