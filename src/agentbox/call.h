@@ -22,6 +22,8 @@ class CancelSignal {
   CancelSignal(CancelSignal&& other) noexcept
       : raised_(other.raised_.load()), event_(std::move(other.event_)) {}
   CancelSignal& operator=(CancelSignal&&) = delete;
+  CancelSignal(const CancelSignal&) = delete;
+  CancelSignal& operator=(const CancelSignal&) = delete;
   ~CancelSignal() = default;
 
   void raise();

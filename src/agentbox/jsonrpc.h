@@ -54,7 +54,9 @@ inline constexpr int kUnsupportedVersion = -32022;
 /// A request's id as JSON text, so that type and value are echoed exactly: 1 and "1" differ.
 struct RequestId {
   std::string json;
-  friend auto operator<=>(const RequestId&, const RequestId&) = default;
+  friend bool operator<(const RequestId& left, const RequestId& right) {
+    return left.json < right.json;
+  }
 };
 
 /// The id in VALUE, or nothing where it is neither a string (of at most kMaxIdBytes) nor an integer

@@ -51,7 +51,7 @@ void print_help() {
     name.resize(24, ' ');
     std::string value = std::to_string(row.value);
     value.insert(0, value.size() < 9 ? 9 - value.size() : 0, ' ');
-    text += "  " + name + value + "  " + std::string(row.what) + "\n";
+    text.append("  ").append(name).append(value).append("  ").append(row.what).append("\n");
   }
   text +=
       "\n"

@@ -167,11 +167,11 @@ void Server::take_line(const Line& line, TimePoint now) {
 }
 
 void Server::take_call_events(TimePoint now) {
-  for (CallEvent& event : calls_.take_events()) {
+  for (const CallEvent& event : calls_.take_events()) {
     if (const auto* progress = std::get_if<CallProgress>(&event)) {
       apply(session_.on_progress(progress->key, progress->value, progress->message, now));
-    } else if (auto* end = std::get_if<CallEnd>(&event)) {
-      apply(session_.on_call_done(end->key, std::move(end->result), end->facts, now));
+    } else if (const auto* end = std::get_if<CallEnd>(&event)) {
+      apply(session_.on_call_done(end->key, end->result, end->facts, now));
     }
   }
 }

@@ -73,8 +73,8 @@ void Session::on_batch(const Json& batch, TimePoint now, Actions& out) {
   close_batch_item(key, out);
 }
 
-void Session::on_message(Message message, Context context, Actions& out) {
-  if (auto* bad = std::get_if<BadMessage>(&message)) {
+void Session::on_message(const Message& message, const Context& context, Actions& out) {
+  if (const auto* bad = std::get_if<BadMessage>(&message)) {
     if (context.batch) {
       ++batches_[*context.batch].open;
     }
@@ -82,17 +82,17 @@ void Session::on_message(Message message, Context context, Actions& out) {
     return;
   }
   greeted_ = true;
-  if (auto* request = std::get_if<Request>(&message)) {
+  if (const auto* request = std::get_if<Request>(&message)) {
     if (context.batch) {
       ++batches_[*context.batch].open;
     }
-    on_request(std::move(*request), context, out);
+    on_request(*request, context, out);
   } else if (const auto* notification = std::get_if<Notification>(&message)) {
     on_notification(*notification, out);
   }
 }
 
-void Session::on_request(Request request, Context context, Actions& out) {
+void Session::on_request(const Request& request, Context context, Actions& out) {
   if (by_id_.contains(request.id)) {
     reply_error(context, request.id.json, rpc::kInvalidRequest,
                 "Invalid Request: a request with this id is still running", out);
@@ -100,7 +100,7 @@ void Session::on_request(Request request, Context context, Actions& out) {
   }
   if (is_modern(request)) {
     if (open_envelope(request, *find_envelope(request.params), context, out)) {
-      dispatch(std::move(request), context, out);
+      dispatch(request, context, out);
     }
     return;
   }
@@ -115,7 +115,7 @@ void Session::on_request(Request request, Context context, Actions& out) {
                 out);
     return;
   }
-  dispatch(std::move(request), context, out);
+  dispatch(request, context, out);
 }
 
 void Session::initialize(const Request& request, const Context& context, Actions& out) {
@@ -179,7 +179,7 @@ bool Session::open_envelope(const Request& request, const Json& envelope, Contex
   return true;
 }
 
-void Session::dispatch(Request request, const Context& context, Actions& out) {
+void Session::dispatch(const Request& request, const Context& context, Actions& out) {
   const bool modern = features(context.version).modern;
   if (request.method == "tools/call") {
     call_tool(request, context, out);
@@ -238,10 +238,10 @@ void Session::call_tool(const Request& request, const Context& context, Actions&
                 "Unknown tool: " + cut_text(*name, kMaxShownBytes), out);
     return;
   }
-  static const Json kNone = Json::object();
+  static const Json none = Json::object();
   const Json* given = find_member(request.params, "arguments");
   if (given == nullptr || given->is_null()) {
-    given = &kNone;
+    given = &none;
   }
   if (!given->is_object()) {
     reply_error(context, request.id.json, rpc::kInvalidParams,

@@ -59,8 +59,8 @@ class Session {
   [[nodiscard]] Actions on_progress(CallKey key, double value, std::string_view message,
                                     TimePoint now);
   /// RESULT is what render_tool_result() made of the call's result for the version it started with.
-  [[nodiscard]] Actions on_call_done(CallKey key, RenderedResult result, const CallFacts& facts,
-                                     TimePoint now);
+  [[nodiscard]] Actions on_call_done(CallKey key, const RenderedResult& result,
+                                     const CallFacts& facts, TimePoint now);
 
   /// From now on new calls are answered SHUTTING_DOWN.
   void refuse_calls() { refusing_ = true; }
@@ -105,16 +105,16 @@ class Session {
     TimePoint now;
   };
 
-  void on_message(Message message, Context context, Actions& out);
+  void on_message(const Message& message, const Context& context, Actions& out);
   void on_batch(const Json& batch, TimePoint now, Actions& out);
-  void on_request(Request request, Context context, Actions& out);
+  void on_request(const Request& request, Context context, Actions& out);
   void on_notification(const Notification& notification, Actions& out);
 
   void initialize(const Request& request, const Context& context, Actions& out);
   /// True where the request's envelope is in order; else it has been refused.
   [[nodiscard]] bool open_envelope(const Request& request, const Json& envelope, Context& context,
                                    Actions& out);
-  void dispatch(Request request, const Context& context, Actions& out);
+  void dispatch(const Request& request, const Context& context, Actions& out);
   void list_tools(const Request& request, const Context& context, Actions& out);
   void set_level(const Request& request, const Context& context, Actions& out);
   void call_tool(const Request& request, const Context& context, Actions& out);

@@ -121,7 +121,7 @@ Actions Session::on_progress(CallKey key, double value, std::string_view message
   return out;
 }
 
-Actions Session::on_call_done(CallKey key, RenderedResult result, const CallFacts& facts,
+Actions Session::on_call_done(CallKey key, const RenderedResult& result, const CallFacts& facts,
                               TimePoint now) {
   Actions out;
   const auto at = calls_.find(key);

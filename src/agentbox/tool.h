@@ -31,6 +31,7 @@ struct ToolError {
 // What a handler returns. On success text and structured must each be complete by themselves:
 // some clients show only one of the two. Text need not be valid UTF-8 when made (bad bytes are
 // replaced on the way out), but a tool that may hold binary data says so and uses base64.
+// NOLINTNEXTLINE(bugprone-exception-escape): moving JSON asserts but never throws
 struct ToolResult {
   std::vector<std::string> texts = {};  // one text content block each
   OrderedJson structured = {};          // an object conforming to output_schema, or null
