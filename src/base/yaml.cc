@@ -80,6 +80,10 @@ void YamlMap::texts(const std::string& key, std::vector<std::string>& out) {
     return;
   }
   const YAML::Node value = state_->node[key];
+  if (!value.IsSequence()) {  // first: the items of a mapping are pairs, which throw when asked
+    state_->fail(value.Mark(), key + " must be a list");
+    return;
+  }
   std::vector<std::string> items;
   for (const auto& item : value) {
     if (!item.IsScalar()) {
@@ -87,10 +91,6 @@ void YamlMap::texts(const std::string& key, std::vector<std::string>& out) {
       return;
     }
     items.push_back(item.Scalar());
-  }
-  if (!value.IsSequence()) {
-    state_->fail(value.Mark(), key + " must be a list");
-    return;
   }
   out = std::move(items);
 }

@@ -122,7 +122,8 @@ std::vector<std::string> ssh_command(const SshFacts& facts) {
   // -F none: no configuration file, the user's or the machine's, takes part. -T: no terminal.
   std::vector<std::string> words = {"ssh", "-F", "none", "-T"};
   for (const auto& [key, value] : ssh_options(facts)) {
-    words.insert(words.end(), {"-o", key + "=" + value});
+    words.emplace_back("-o");
+    words.emplace_back(key).append("=").append(value);
   }
   // --: whatever the host is, it is no option.
   words.insert(words.end(), {"-p", std::to_string(facts.port), "-l", kUser, "--", facts.host});

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 
 #include "base/log.h"
@@ -25,6 +24,7 @@
 #include "provision/child_watch.h"
 #include "provision/host.h"
 #include "provision/scope.h"
+#include "provision/supervisor.h"
 #include "provision/supervisor_note.h"
 
 namespace agentbox::provision {
@@ -278,13 +278,7 @@ SpawnPlan common_plan(int log) {
   plan.descriptors = {{2, log}};
   plan.new_session = true;
   plan.parent_death_signal = SIGKILL;
-#ifdef AGENTBOX_SANITIZED
-  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}) {
-    if (const char* value = std::getenv(name); value != nullptr) {
-      plan.environment.push_back(std::string(name) + "=" + value);
-    }
-  }
-#endif
+  pass_sanitizer_options(plan);
   return plan;
 }
 

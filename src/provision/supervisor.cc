@@ -44,6 +44,16 @@ Result<bool> is_held(const std::string& path) {
 
 }  // namespace
 
+void pass_sanitizer_options([[maybe_unused]] SpawnPlan& plan) {
+#ifdef AGENTBOX_SANITIZED
+  for (const char* option : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(option); value != nullptr) {
+      plan.environment.push_back(std::string(option) + "=" + value);
+    }
+  }
+#endif
+}
+
 Result<std::optional<RunningSupervisor>> find_supervisor(const BoxPaths& paths) {
   AB_TRY(held, is_held(paths.supervisor_lock));
   if (!held) {
@@ -73,13 +83,7 @@ Result<Child> start_supervisor(const std::string& state_root, const BoxName& nam
   plan.exe = "/proc/self/exe";
   plan.argv = {"agentbox-provision", "supervise", name.text()};
   plan.environment = {"AGENTBOX_STATE_DIR=" + state_root, "PATH=/usr/local/bin:/usr/bin:/bin"};
-#ifdef AGENTBOX_SANITIZED
-  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}) {
-    if (const char* value = std::getenv(name); value != nullptr) {
-      plan.environment.push_back(std::string(name) + "=" + value);
-    }
-  }
-#endif
+  pass_sanitizer_options(plan);
   plan.descriptors = {{2, log.get()}};
   plan.new_session = true;
   return spawn(plan);

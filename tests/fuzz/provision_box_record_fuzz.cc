@@ -7,7 +7,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace agentbox::provision;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast): bytes as text
+  const std::string_view text(
+      reinterpret_cast<const char*>(data),
+      size);  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast): bytes as text
   const auto record = parse_record(text);
   if (record.ok()) {
     const std::string written = render_record(*record);

@@ -46,7 +46,8 @@ host_key: {folder}/door/host_key
 keys_dir: {folder}/door/keys
 link: {{socket: {folder}/link/door.sock, box_uid: {programs.uid_of("agentbox")}}}
 audit: {{sink: {self.audit_log}}}
-{extra_config}""",
+{extra_config or "limits: {own_unauthenticated: 0}  # every client of these tests is on this machine"}
+""",
             encoding="utf-8",
         )
         host = public_line(folder / "door" / "host_key")

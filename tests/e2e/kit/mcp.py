@@ -20,6 +20,7 @@ class Session:
         self.lines = []
         self._replies = {}
         self._next_id = 1
+        self._stdout_ended = False
         self._changed = threading.Condition()
         self._readers = [
             threading.Thread(target=self._read_stdout, daemon=True),
@@ -50,6 +51,7 @@ class Session:
                     self._replies[message["id"]] = message
                 self._changed.notify_all()
         with self._changed:
+            self._stdout_ended = True
             self._changed.notify_all()
 
     def _read_stderr(self):
@@ -81,10 +83,12 @@ class Session:
         """The whole reply to request number."""
         with self._changed:
             there = self._changed.wait_for(
-                lambda: number in self._replies or not self._readers[0].is_alive(), seconds * PATIENCE
+                lambda: number in self._replies or self._stdout_ended, seconds * PATIENCE
             )
             if number in self._replies:
                 return self._replies.pop(number)
+        if there:
+            self.wait()  # its last words may come after its last line
         why = "no reply in time" if not there else f"the session ended: {self.process.poll()}"
         raise AssertionError(f"request {number}: {why}; stderr: {self.stderr.decode(errors='replace')}")
 

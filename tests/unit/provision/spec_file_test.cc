@@ -27,6 +27,8 @@ TEST_CASE("a misspelt key and an unknown value are errors, not defaults") {
   CHECK_FALSE(parse_spec_file("isolaton: none\n").ok());
   CHECK_FALSE(parse_spec_file("isolation: off\n").ok());
   CHECK_FALSE(parse_spec_file("keys: one.pub: x\n").ok());
+  CHECK_FALSE(parse_spec_file("keys: {one.pub: x}\n").ok());
+  CHECK_FALSE(parse_spec_file("keys: one.pub\n").ok());
   CHECK_FALSE(parse_spec_file("- a\n").ok());
 }
 
