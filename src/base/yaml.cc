@@ -1,11 +1,13 @@
 // pure: see yaml.h.
 #include "base/yaml.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "base/text.h"
 
@@ -39,6 +41,35 @@ struct YamlMap::State {
   }
 };
 
+namespace {
+
+// Hears a document and keeps nothing of it.
+class Ignore final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// Not LoadAll(): on a text such as "," the library finds empty documents without end.
+bool has_second_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Ignore ignore;
+  return parser.HandleNextDocument(ignore) && parser.HandleNextDocument(ignore);
+}
+
+}  // namespace
+
 YamlMap::YamlMap(std::unique_ptr<State> state) : state_(std::move(state)) {}
 YamlMap::YamlMap(YamlMap&&) noexcept = default;
 YamlMap& YamlMap::operator=(YamlMap&&) noexcept = default;
@@ -50,11 +81,11 @@ Result<YamlMap> YamlMap::parse(std::string_view text) {
   }
   auto state = std::make_unique<State>();
   try {
-    const auto documents = YAML::LoadAll(std::string(text));
-    if (documents.size() > 1) {
-      return Error{Code::kInvalid, "more than one YAML document"};
+    const std::string copy(text);
+    if (has_second_document(copy)) {
+      return Error{Code::kInvalid, "more than one YAML document, or none at all"};
     }
-    state->node = documents.empty() ? YAML::Node() : documents.front();
+    state->node = YAML::Load(copy);
     if (!state->node.IsMap() && !state->node.IsNull()) {
       return Error{Code::kInvalid, "the document must be a mapping"};
     }

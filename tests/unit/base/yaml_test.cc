@@ -57,6 +57,9 @@ TEST_CASE("what is no mapping, or no YAML, is an error") {
   CHECK_FALSE(YamlMap::parse("- a\n- b\n").ok());
   CHECK_FALSE(YamlMap::parse("a: [").ok());
   CHECK_FALSE(YamlMap::parse("a: 1\n---\nb: 2\n").ok());
+  CHECK_FALSE(YamlMap::parse(",").ok());
+  CHECK_FALSE(YamlMap::parse(", a: 1").ok());
+  CHECK_FALSE(YamlMap::parse("a: 1\n}").ok());
   CHECK(YamlMap::parse("").ok());
   CHECK(YamlMap::parse("# nothing\n").ok());
 }
