@@ -34,10 +34,7 @@ void LineSplitter::feed(std::string_view bytes) { piece_ = bytes; }
 std::optional<Line> LineSplitter::next() {
   if (hand_out_) {
     hand_out_ = false;
-    pending_.clear();
-    if (pending_.capacity() > kKeepBufferBytes) {
-      pending_ = std::string();
-    }
+    drop_pending();
   }
   while (!piece_.empty()) {
     const std::size_t end = piece_.find('\n');
@@ -50,7 +47,7 @@ std::optional<Line> LineSplitter::next() {
     }
     if (pending_.size() + part.size() > max_bytes_) {
       discarding_ = !ended;
-      pending_ = std::string();
+      drop_pending();
       return Line{.text = {}, .too_long = true};
     }
     if (!ended) {
@@ -64,6 +61,13 @@ std::optional<Line> LineSplitter::next() {
   return std::nullopt;
 }
 
+void LineSplitter::drop_pending() {
+  pending_.clear();
+  if (pending_.capacity() > kKeepBufferBytes) {
+    pending_.shrink_to_fit();
+  }
+}
+
 std::optional<Line> LineSplitter::complete(std::string_view tail) {
   std::string_view line = tail;
   if (!pending_.empty()) {
@@ -72,7 +76,7 @@ std::optional<Line> LineSplitter::complete(std::string_view tail) {
   }
   line = without_carriage_return(line);
   if (is_blank(line)) {
-    pending_.clear();
+    drop_pending();
     return std::nullopt;
   }
   hand_out_ = !pending_.empty();

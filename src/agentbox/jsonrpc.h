@@ -31,9 +31,12 @@ class LineSplitter {
 
   /// The unfinished line so far.
   [[nodiscard]] std::string_view pending() const { return pending_; }
+  /// Memory kept for unfinished lines.
+  [[nodiscard]] std::size_t capacity() const { return pending_.capacity(); }
 
  private:
   [[nodiscard]] std::optional<Line> complete(std::string_view tail);
+  void drop_pending();
 
   std::size_t max_bytes_;
   std::string_view piece_;   // not yet looked at

@@ -8,28 +8,31 @@ using namespace agentbox::mcp;
 
 namespace {
 
-const std::vector<Argument> kTable{
-    {.name = "path", .description = "Where.", .required = true, .min_length = 1, .max_length = 8},
-    {.name = "limit",
-     .type = ArgumentType::kInteger,
-     .fallback = std::int64_t{10},
-     .minimum = 1,
-     .maximum = 100},
-    {.name = "timeout_seconds",
-     .type = ArgumentType::kNumber,
-     .fallback = 2.5,
-     .minimum = 0.1,
-     .maximum = 60},
-    {.name = "deep", .type = ArgumentType::kBoolean, .fallback = true},
-    {.name = "encoding", .fallback = "utf-8", .choices = {"utf-8", "base64"}},
-    {.name = "mode", .shape = Shape::kOctalMode},
-    {.name = "if_sha256", .shape = Shape::kSha256},
-    {.name = "args", .type = ArgumentType::kStringList, .max_items = 3},
-    {.name = "env", .type = ArgumentType::kStringMap},
-};
+const std::vector<Argument>& table() {
+  static const std::vector<Argument> arguments{
+      {.name = "path", .description = "Where.", .required = true, .min_length = 1, .max_length = 8},
+      {.name = "limit",
+       .type = ArgumentType::kInteger,
+       .fallback = std::int64_t{10},
+       .minimum = 1,
+       .maximum = 100},
+      {.name = "timeout_seconds",
+       .type = ArgumentType::kNumber,
+       .fallback = 2.5,
+       .minimum = 0.1,
+       .maximum = 60},
+      {.name = "deep", .type = ArgumentType::kBoolean, .fallback = true},
+      {.name = "encoding", .fallback = "utf-8", .choices = {"utf-8", "base64"}},
+      {.name = "mode", .shape = Shape::kOctalMode},
+      {.name = "if_sha256", .shape = Shape::kSha256},
+      {.name = "args", .type = ArgumentType::kStringList, .max_items = 3},
+      {.name = "env", .type = ArgumentType::kStringMap},
+  };
+  return arguments;
+}
 
 Arguments read(std::string_view text) {
-  auto arguments = read_arguments(kTable, parse_json(text).value());
+  auto arguments = read_arguments(table(), parse_json(text).value());
   INFO(text);
   if (!arguments.ok()) {
     FAIL(arguments.error().what);
@@ -38,7 +41,7 @@ Arguments read(std::string_view text) {
 }
 
 std::string refusal(std::string_view text) {
-  const auto arguments = read_arguments(kTable, parse_json(text).value());
+  const auto arguments = read_arguments(table(), parse_json(text).value());
   INFO(text);
   REQUIRE_FALSE(arguments.ok());
   return arguments.error().what;
@@ -47,7 +50,7 @@ std::string refusal(std::string_view text) {
 }  // namespace
 
 TEST_CASE("the schema says all that the table says") {
-  const std::string schema = dump_json(input_schema(kTable));
+  const std::string schema = dump_json(input_schema(table()));
   CHECK(schema == R"({"type":"object","properties":{)"
                   R"("path":{"type":"string","description":"Where.","minLength":1,"maxLength":8},)"
                   R"("limit":{"type":"integer","default":10,"minimum":1,"maximum":100},)"

@@ -8,7 +8,7 @@ using namespace agentbox::mcp;
 
 namespace {
 
-const TimePoint kStart{};
+constexpr TimePoint kStart{};
 
 Line line_of(std::string_view text) { return Line{.text = text}; }
 

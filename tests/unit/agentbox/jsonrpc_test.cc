@@ -76,18 +76,33 @@ TEST_CASE("a line of exactly the cap passes and one byte more is reported once")
   }
 }
 
+TEST_CASE("a large line's memory is given back when it is done with") {
+  const std::string line(1'000'000, 'm');
+  for (const std::size_t cap : {std::size_t{2'000'000}, std::size_t{900'000}}) {
+    LineSplitter splitter(cap);
+    splitter.feed(line);
+    const bool too_long = splitter.next().has_value();
+    CHECK(too_long == (cap < line.size()));
+    splitter.feed("\n");
+    CHECK(splitter.next().has_value() != too_long);
+    CHECK_FALSE(splitter.next());
+    CHECK(splitter.capacity() < 100'000);
+  }
+}
+
 TEST_CASE("no length below the cap is special [H3-004]") {
   for (const std::size_t length : {1UL, 4095UL, 4096UL, 65535UL, 65536UL, 65537UL, 700'000UL}) {
     const std::string line(length, 'z');
-    CHECK(lines_of(line + "\n" + line + "\n", 4096, 1 << 20) ==
-          std::vector<std::string>{line, line});
+    std::string twice = line;
+    twice.append("\n").append(line).append("\n");
+    CHECK(lines_of(twice, 4096, std::size_t{1} << 20U) == std::vector<std::string>{line, line});
   }
 }
 
 TEST_CASE("twenty megabytes in pieces of 512 bytes take linear time [H3-010]") {
-  const std::string line(20 * 1024 * 1024, 'q');
+  const std::string line(std::size_t{20} * 1024 * 1024, 'q');
   CHECK(lines_of(line + "\n", 512, line.size()) == std::vector<std::string>{line});
-  CHECK(lines_of(line + "\nx\n", 512, 16 * 1024 * 1024) ==
+  CHECK(lines_of(line + "\nx\n", 512, std::size_t{16} * 1024 * 1024) ==
         std::vector<std::string>{"<too long>", "x"});
 }
 

@@ -193,44 +193,15 @@ class Running {
   explicit Running(const Patience& patience = {}, Kind kind = Kind::kSocket, bool audited = false)
       : client_({}, {}) {
     Streams streams;
-    if (kind == Kind::kSocket) {
-      auto pair = make_socketpair(SOCK_STREAM);
-      REQUIRE(pair.ok());
-      streams.in = std::move(pair->first);
-      streams.out = UniqueFd(::dup(streams.in.get()));
-      client_ = Client(std::move(pair->second), {});
-    } else {
-      auto there = make_pipe();
-      auto back = make_pipe();
-      REQUIRE((there.ok() && back.ok()));
-      streams.in = std::move(there->first);
-      streams.out = std::move(back->second);
-      client_ = Client(std::move(there->second), std::move(back->first));
-    }
+    connect(streams, kind);
     if (audited) {
-      auto records = make_socketpair(SOCK_SEQPACKET | SOCK_NONBLOCK);
-      REQUIRE(records.ok());
-      const int small = 4096;
-      REQUIRE(::setsockopt(records->first.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small) == 0);
-      streams.records = std::move(records->first);
-      records_ = std::move(records->second);
+      connect_records(streams);
     }
     auto signals = make_pipe();
     REQUIRE((signals.ok() && set_nonblocking(signals->first.get(), true).ok()));
     streams.signals = std::move(signals->first);
     signals_ = std::move(signals->second);
-
-    auto pool = CallPool::create(box_);
-    REQUIRE(pool.ok());
-    pool_ = std::move(pool).value();
-    auto server = Server::open(std::move(streams), test_tools(), Role::kAgent, *pool_, patience);
-    REQUIRE(server.ok());
-    server_.emplace(std::move(server).value());
-    thread_ = std::thread([this] {
-      exit_code_ = server_->run();
-      calls_left_ = server_->calls_left();
-      server_.reset();  // as the end of the process would close what it holds
-    });
+    start(std::move(streams), patience);
   }
   ~Running() {
     if (thread_.joinable()) {
@@ -264,6 +235,44 @@ class Running {
   }
 
  private:
+  void connect(Streams& streams, Kind kind) {
+    if (kind == Kind::kSocket) {
+      auto pair = make_socketpair(SOCK_STREAM);
+      REQUIRE(pair.ok());
+      streams.in = std::move(pair->first);
+      streams.out = UniqueFd(::dup(streams.in.get()));
+      client_ = Client(std::move(pair->second), {});
+      return;
+    }
+    auto there = make_pipe();
+    auto back = make_pipe();
+    REQUIRE((there.ok() && back.ok()));
+    streams.in = std::move(there->first);
+    streams.out = std::move(back->second);
+    client_ = Client(std::move(there->second), std::move(back->first));
+  }
+  void connect_records(Streams& streams) {
+    auto records = make_socketpair(SOCK_SEQPACKET | SOCK_NONBLOCK);
+    REQUIRE(records.ok());
+    const int small = 4096;
+    REQUIRE(::setsockopt(records->first.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small) == 0);
+    streams.records = std::move(records->first);
+    records_ = std::move(records->second);
+  }
+  void start(Streams streams, const Patience& patience) {
+    auto pool = CallPool::create(box_);
+    REQUIRE(pool.ok());
+    pool_ = std::move(pool).value();
+    auto server = Server::open(std::move(streams), test_tools(), Role::kAgent, *pool_, patience);
+    REQUIRE(server.ok());
+    server_.emplace(std::move(server).value());
+    thread_ = std::thread([this] {
+      exit_code_ = server_->run();
+      calls_left_ = server_->calls_left();
+      server_.reset();  // as the end of the process would close what it holds
+    });
+  }
+
   Box box_;
   UniqueFd records_;
   UniqueFd signals_;

@@ -10,7 +10,7 @@ using namespace agentbox::mcp::test;
 
 namespace {
 
-const std::string kPing = legacy("1", "ping");
+std::string ping_line() { return legacy("1", "ping"); }
 
 bool has_null_id(const std::string& line) { return line.find(R"("id":null)") != std::string::npos; }
 
@@ -23,7 +23,7 @@ TEST_CASE("malformed lines get one error each and the session goes on [4] [H3-02
     INFO(sent.substr(0, 40));
     CHECK(error_code(line) == code);
     CHECK(has_null_id(line) == null_id);
-    CHECK(talk.ask(kPing) == R"({"jsonrpc":"2.0","id":1,"result":{}})");
+    CHECK(talk.ask(ping_line()) == R"({"jsonrpc":"2.0","id":1,"result":{}})");
   };
   for (int round = 0; round < 2; ++round) {
     expect("{not json", rpc::kParseError);
@@ -59,7 +59,7 @@ TEST_CASE("a line that was too long is reported and the session goes on [3]") {
   REQUIRE(lines.size() == 1);
   CHECK(error_code(lines.front()) == rpc::kInvalidRequest);
   CHECK(has_null_id(lines.front()));
-  CHECK(talk.ask(kPing).find("result") != std::string::npos);
+  CHECK(talk.ask(ping_line()).find("result") != std::string::npos);
 }
 
 TEST_CASE("a repeated key does not confuse the session [3]") {
@@ -80,11 +80,12 @@ TEST_CASE("many keys and values are refused before they are built") {
 TEST_CASE("a batch is answered in one array where the revision has batches [38]") {
   Talk talk;
   talk.shake_hands("2025-03-26");
-  CHECK(talk.ask("[" + kPing + "," + R"({"jsonrpc":"2.0","method":"n"},5,)" + legacy("2", "ping") +
-                 "]") == R"([{"jsonrpc":"2.0","id":1,"result":{}},)"
-                         R"({"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":)"
-                         R"("Invalid Request: one message is one JSON object on one line"}},)"
-                         R"({"jsonrpc":"2.0","id":2,"result":{}}])");
+  CHECK(talk.ask("[" + ping_line() + "," + R"({"jsonrpc":"2.0","method":"n"},5,)" +
+                 legacy("2", "ping") + "]") ==
+        R"([{"jsonrpc":"2.0","id":1,"result":{}},)"
+        R"({"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":)"
+        R"("Invalid Request: one message is one JSON object on one line"}},)"
+        R"({"jsonrpc":"2.0","id":2,"result":{}}])");
   CHECK(talk.say(R"([{"jsonrpc":"2.0","method":"n"}])").empty());
   CHECK(error_code(talk.ask("[]")) == rpc::kInvalidRequest);
 }
@@ -95,14 +96,14 @@ TEST_CASE("a handshake inside a batch is refused [38]") {
   const std::string line =
       talk.ask("[" + legacy("1", "initialize", R"({"protocolVersion":"2025-06-18"})") + "]");
   CHECK(line.find("-32600") != std::string::npos);
-  CHECK(talk.ask("[" + kPing + "]").front() == '[');
+  CHECK(talk.ask("[" + ping_line() + "]").front() == '[');
 }
 
 TEST_CASE("other revisions refuse a batch with one error [38]") {
   for (const char* const version : {"2024-11-05", "2025-06-18", "2025-11-25"}) {
     Talk talk;
     talk.shake_hands(version);
-    const std::string line = talk.ask("[" + kPing + "]");
+    const std::string line = talk.ask("[" + ping_line() + "]");
     CHECK(error_code(line) == rpc::kInvalidRequest);
     CHECK(has_null_id(line));
   }
@@ -145,9 +146,9 @@ TEST_CASE("one id twice in a batch is refused the second time") {
 TEST_CASE("a batch has a bounded number of messages") {
   Talk talk;
   talk.shake_hands("2025-03-26");
-  std::string batch = "[" + kPing;
+  std::string batch = "[" + ping_line();
   for (std::size_t i = 1; i <= kMaxBatchItems; ++i) {
-    batch += "," + kPing;
+    batch += "," + ping_line();
   }
   CHECK(error_code(talk.ask(batch + "]")) == rpc::kInvalidRequest);
 }

@@ -15,7 +15,7 @@ Json reply_of(const std::string& line) {
   return std::move(value).value();
 }
 
-const std::string kCallLook = R"("name":"look",)";
+constexpr std::string_view kCallLook = R"("name":"look",)";
 
 }  // namespace
 

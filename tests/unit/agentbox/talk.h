@@ -60,7 +60,8 @@ class Talk {
     return keep(session_.on_progress(key, value, message, now_));
   }
   /// Ends the call with one text, as the server would.
-  std::vector<std::string> finish(CallKey key, std::string text = "done", CallFacts facts = {}) {
+  std::vector<std::string> finish(CallKey key, std::string text = "done",
+                                  const CallFacts& facts = {}) {
     ToolResult result;
     result.texts = {std::move(text)};
     return keep(session_.on_call_done(key, render_tool_result("poke", result, version_of(key)),
