@@ -119,15 +119,11 @@ Result<UniqueFd> claim_signals() {
   return signals;
 }
 
-Result<Streams> claim_streams(const Settings& settings) {
+Result<Streams> claim_streams() {
   Streams streams;
   AB_TRY(in, move_away(STDIN_FILENO));
   AB_TRY(out, move_away(STDOUT_FILENO));
   AB_CHECK(point_stdio_elsewhere());
-  if (settings.records_fd) {
-    AB_TRY(records, claim_records(*settings.records_fd));
-    streams.records = std::move(records);
-  }
   AB_TRY(signals, claim_signals());
   streams.in = std::move(in);
   streams.out = std::move(out);
@@ -146,9 +142,16 @@ void keep_memory_small() {
 
 int serve(const Settings& settings) {
   keep_memory_small();
-  auto streams = claim_streams(settings);
+  auto streams = claim_streams();
   if (!streams.ok()) {
     return fail(kExitSystem, streams.error());
+  }
+  if (settings.records_fd) {
+    auto records = claim_records(*settings.records_fd);
+    if (!records.ok()) {
+      return fail(kExitConfig, records.error());
+    }
+    streams->records = std::move(records).value();
   }
   // What a command leaves behind comes to us instead of to pid 1, and ends with us.
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
