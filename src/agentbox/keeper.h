@@ -99,6 +99,7 @@ class Keepers {
   Keepers() = default;
   Keepers(const Keepers&) = delete;
   Keepers& operator=(const Keepers&) = delete;
+  ~Keepers() = default;
 
   /// Starts PLAN under a new keeper. Whether the program could be executed comes as a report.
   /// Code::kLimit where kMaxKeepers exist.
