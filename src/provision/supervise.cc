@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,6 +47,8 @@ constexpr std::chrono::seconds kBoxStop{5};
 /// A command that asks whether somebody holds the lock holds it for a moment itself.
 constexpr std::chrono::seconds kLockWait{5};
 constexpr int kLockPauseMs = 10;
+/// Between two looks for the last of what a side left behind: their ends take milliseconds.
+constexpr int kOrphanPauseMs = 5;
 
 // The box's lock for as long as this process lives.
 Answer<UniqueFd> take_lock(const std::string& path) {
@@ -124,6 +127,12 @@ class Supervision {
         start_due(now);
       }
       wait(std::min(look, next_event()));
+      static_cast<void>(reap_orphans());
+    }
+    // Only then is nothing of the box left, which is what whoever stops it wants to know.
+    const Moment until = Clock::now() + kBoxStop;
+    while (reap_orphans() && Clock::now() < until) {
+      ::poll(nullptr, 0, kOrphanPauseMs);
     }
     ::unlink(paths_.supervisor_note.c_str());
     return {};
@@ -242,6 +251,22 @@ class Supervision {
     write_note();
   }
 
+  // What a side left behind when it ended came to us, for we are a subreaper. True where some are
+  // still there.
+  [[nodiscard]] bool reap_orphans() const {
+    for (;;) {
+      siginfo_t info{};
+      if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+        return false;
+      }
+      const pid_t pid = info.si_pid;
+      if (pid == 0 || pid == door_.child.pid || pid == box_.child.pid) {
+        return true;
+      }
+      ::waitpid(pid, nullptr, 0);
+    }
+  }
+
   void write_note() {
     note_.door = door_.note;
     note_.box = box_.note;
@@ -341,6 +366,7 @@ Done supervise(const Store& store, const BoxName& name) {
   AB_TRY(signals, block_signals());
   leave_session_keyring();
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   AB_TRY(record, store.load_existing(name));
   AB_TRY(accounts, find_accounts());
   const UniqueFd box_log(

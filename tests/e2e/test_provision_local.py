@@ -92,10 +92,7 @@ def test_a_create_killed_at_any_moment_is_taken_up_by_the_next():
         assert len(of_this_world("agentbox-provision") - before["agentbox-provision"]) == 1
     finally:
         box.delete()
-    # What delete waits for is the process it started; a child of that one may be a moment behind.
-    wait_until(
-        "no process of the box is left", lambda: {program: of_this_world(program) for program in before} == before
-    )
+    assert all(of_this_world(program) <= those for program, those in before.items())
 
 
 def test_what_a_killed_create_left_says_what_to_do_and_can_be_deleted():
@@ -493,7 +490,7 @@ def test_a_box_that_cannot_start_says_why_and_leaves_nothing_running(tmp_path_fa
     try:
         error = refused(5, "create", box.name, "--programs", str(folder), seconds=90)
         assert "exit code 1" in error["message"], error
-        assert of_this_world("agentbox-sshd") == before
+        assert of_this_world("agentbox-sshd") <= before  # a connection of an earlier test may end meanwhile
         status = box.status()
         assert status["state"] == "failed" and "run create again" in status["reason"]
         assert any("box ended" in line for line in json.loads(ok(programs.provision("logs", box.name, "--output", "json")).stdout)["door"])
