@@ -9,17 +9,12 @@ import pytest
 from kit import programs
 from kit.box import LocalBox, ok
 from kit.mcp import Session
-from kit.processes import descendants
+from kit.processes import of_this_world
 from kit.target import make_key, run
 from kit.waiting import wait_until
 
 HANDOFF_FIELDS = {"name", "backend", "state", "keys", "generation", "ssh", "mcpServers"}
 SSH_FIELDS = {"host", "port", "user", "identity_file", "known_hosts_file", "host_key_fingerprint", "command"}
-
-
-def of_this_world(program):
-    """Live processes that run program, of those that this file started (contained.py is above us)."""
-    return [process for process in descendants(os.getppid()) if process.program == program]
 
 
 def test_create_says_all_that_a_client_needs(box):

@@ -16,7 +16,7 @@ import pytest
 from kit import programs
 from kit.box import LocalBox, ok
 from kit.mcp import Session
-from kit.processes import alive, all_processes, descendants
+from kit.processes import alive, all_processes, of_this_world
 from kit.target import make_key, public_line, run
 from kit.waiting import PATIENCE, wait_until
 
@@ -69,14 +69,13 @@ def test_another_spec_for_the_same_name_is_refused_with_the_difference(box, open
     assert box.status() == before
 
 
-def of_this_world(program):
-    """Live processes that run program, of those that this file started (contained.py is above us)."""
-    return {process.pid for process in descendants(os.getppid()) if process.program == program}
+def pids(program):
+    return {process.pid for process in of_this_world(program)}
 
 
 def test_a_create_killed_at_any_moment_is_taken_up_by_the_next():
     box = LocalBox("killed")
-    before = {program: of_this_world(program) for program in ("agentbox-provision", "agentbox-sshd", "bwrap")}
+    before = {program: pids(program) for program in ("agentbox-provision", "agentbox-sshd", "bwrap")}
     try:
         for delay in (0.01, 0.03, 0.06, 0.09, 0.12, 0.16, 0.2, 0.3):
             process = subprocess.Popen(
@@ -89,10 +88,10 @@ def test_a_create_killed_at_any_moment_is_taken_up_by_the_next():
         assert said["state"] == "running"
         with box.session() as session:
             session.ping()
-        assert len(of_this_world("agentbox-provision") - before["agentbox-provision"]) == 1
+        assert len(pids("agentbox-provision") - before["agentbox-provision"]) == 1
     finally:
         box.delete()
-    assert all(of_this_world(program) <= those for program, those in before.items())
+    assert all(pids(program) <= those for program, those in before.items())
 
 
 def test_what_a_killed_create_left_says_what_to_do_and_can_be_deleted():
@@ -486,11 +485,11 @@ def test_a_box_that_cannot_start_says_why_and_leaves_nothing_running(tmp_path_fa
     programs.reachable_copy(programs.SSHD, folder)
     shutil.copy("/bin/false", folder / "agent-box")
     box = LocalBox("broken")
-    before = of_this_world("agentbox-sshd")
+    before = pids("agentbox-sshd")
     try:
         error = refused(5, "create", box.name, "--programs", str(folder), seconds=90)
         assert "exit code 1" in error["message"], error
-        assert of_this_world("agentbox-sshd") <= before  # a connection of an earlier test may end meanwhile
+        assert pids("agentbox-sshd") <= before  # a connection of an earlier test may end meanwhile
         status = box.status()
         assert status["state"] == "failed" and "run create again" in status["reason"]
         assert any("box ended" in line for line in json.loads(ok(programs.provision("logs", box.name, "--output", "json")).stdout)["door"])

@@ -93,3 +93,8 @@ def locks_below(folder):
         for path in sorted(Path(folder).rglob("*"))
         if not path.is_symlink() and path.is_file() and path.stat().st_ino in locked
     ]
+
+
+def of_this_world(program):
+    """Live processes that run program, of those that this file of tests started (contained.py is above us)."""
+    return [process for process in descendants(os.getppid()) if process.program == program]
