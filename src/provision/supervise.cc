@@ -44,25 +44,20 @@ constexpr std::chrono::milliseconds kDoorHead{50};
 constexpr std::chrono::seconds kDoorStop{25};
 /// The box side ends when the door's link does.
 constexpr std::chrono::seconds kBoxStop{5};
-/// A command that asks whether somebody holds the lock holds it for a moment itself.
-constexpr std::chrono::seconds kLockWait{5};
-constexpr int kLockPauseMs = 10;
 /// Between two looks for the last of what a side left behind: their ends take milliseconds.
 constexpr int kOrphanPauseMs = 5;
 
-// The box's lock for as long as this process lives.
-Answer<UniqueFd> take_lock(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) {
-    return errno_error(path);
+// The box's lock for as long as this process lives: taken by whoever started it.
+Answer<UniqueFd> take_over_lock(const std::string& path) {
+  UniqueFd fd(kSupervisorLockFd);
+  struct stat wanted {};
+  struct stat given {};
+  if (::stat(path.c_str(), &wanted) != 0 || ::fstat(fd.get(), &given) != 0 ||
+      wanted.st_ino != given.st_ino || wanted.st_dev != given.st_dev ||
+      ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Failure{Exit::kUsage, "supervise is for create and resume to start", "use these"};
   }
-  const auto deadline = Clock::now() + kLockWait;
-  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (Clock::now() > deadline) {
-      return Failure{Exit::kRefused, "the box has a supervisor already", "nothing to do"};
-    }
-    ::poll(nullptr, 0, kLockPauseMs);  // a lock cannot be polled for
-  }
+  ::fcntl(fd.get(), F_SETFD, FD_CLOEXEC);
   return fd;
 }
 
@@ -360,7 +355,7 @@ Answer<SupervisorNote> own_note() {
 
 Done supervise(const Store& store, const BoxName& name) {
   const BoxPaths paths = store.paths(name);
-  AB_TRY(lock, take_lock(paths.supervisor_lock));
+  AB_TRY(lock, take_over_lock(paths.supervisor_lock));
   AB_TRY(note, own_note());
   AB_CHECK(replace_file(paths.supervisor_note, render_note(note), 0600));
   AB_TRY(signals, block_signals());

@@ -15,9 +15,13 @@
 namespace agentbox::provision {
 namespace {
 
-/// Between taking its lock and writing its note a supervisor makes two system calls.
-constexpr std::chrono::milliseconds kNoteTime{2000};
+/// A supervisor that holds its lock has written its note as soon as its program runs: this is for
+/// a machine that is busy.
+constexpr std::chrono::seconds kNoteTime{10};
 constexpr int kNotePauseMs = 20;
+/// A command that asks whether somebody holds the lock holds it for a moment itself.
+constexpr std::chrono::seconds kLockWait{5};
+constexpr int kLockPauseMs = 10;
 
 // A descriptor of the process that NOTE names, where that is still the same process.
 UniqueFd open_process(const SupervisorNote& note) {
@@ -40,6 +44,33 @@ Result<bool> is_held(const std::string& path) {
     return errno == ENOENT ? Result<bool>(false) : errno_error(path);
   }
   return ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
+// The box's lock, for a supervisor about to be started.
+Result<UniqueFd> take_supervisor_lock(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) {
+    return errno_error(path);
+  }
+  const auto deadline = std::chrono::steady_clock::now() + kLockWait;
+  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return Error{Code::kExists, "the box has a supervisor already"};
+    }
+    ::poll(nullptr, 0, kLockPauseMs);  // a lock cannot be polled for
+  }
+  return fd;
+}
+
+// Asks the process to end, and makes it end where it does not. False where even that did nothing.
+bool end_process(int pidfd) {
+  const auto start = std::chrono::steady_clock::now();
+  ::syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, nullptr, 0);
+  if (wait_readable(pidfd, start + kStopTime)) {
+    return true;
+  }
+  ::syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0);  // its children die with it
+  return wait_readable(pidfd, start + kStopTime + kNoteTime);
 }
 
 }  // namespace
@@ -79,38 +110,36 @@ Result<Child> start_supervisor(const std::string& state_root, const BoxName& nam
   if (!log) {
     return errno_error(paths.door_log);
   }
+  AB_TRY(lock, take_supervisor_lock(paths.supervisor_lock));
   SpawnPlan plan;
   plan.exe = "/proc/self/exe";
   plan.argv = {"agentbox-provision", "supervise", name.text()};
   plan.environment = {"AGENTBOX_STATE_DIR=" + state_root, "PATH=/usr/local/bin:/usr/bin:/bin"};
   pass_sanitizer_options(plan);
-  plan.descriptors = {{2, log.get()}};
+  plan.descriptors = {{STDERR_FILENO, log.get()}, {kSupervisorLockFd, lock.get()}};
   plan.new_session = true;
   return spawn(plan);
 }
 
 Status stop_supervisor(const BoxPaths& paths) {
-  const auto start = std::chrono::steady_clock::now();
+  auto deadline = std::chrono::steady_clock::now() + kNoteTime;
   for (;;) {
     AB_TRY(running, find_supervisor(paths));
     if (!running) {
       return {};
     }
     if (running->note) {
-      ::syscall(SYS_pidfd_send_signal, running->pidfd.get(), SIGTERM, nullptr, 0);
-      if (!wait_readable(running->pidfd.get(), start + kStopTime)) {
-        // Its children die with it.
-        ::syscall(SYS_pidfd_send_signal, running->pidfd.get(), SIGKILL, nullptr, 0);
-        static_cast<void>(wait_readable(running->pidfd.get(), start + kStopTime + kNoteTime));
+      if (!end_process(running->pidfd.get())) {
+        return Error{Code::kTimeout, "the box's supervisor does not end"};
       }
-      AB_TRY(held, is_held(paths.supervisor_lock));
-      return held ? Status{Error{Code::kTimeout, "the box's supervisor does not end"}} : Status{};
-    }
-    if (std::chrono::steady_clock::now() - start > kNoteTime) {
+      // A child of it may be between fork and exec, and share the lock for that moment.
+      deadline = std::chrono::steady_clock::now() + kNoteTime;
+    } else if (std::chrono::steady_clock::now() > deadline) {
       return Error{Code::kSystem, "somebody holds " + paths.supervisor_lock +
                                       " and has not said who: end that process"};
+    } else {
+      ::poll(nullptr, 0, kNotePauseMs);  // nothing tells of the note but the note
     }
-    ::poll(nullptr, 0, kNotePauseMs);  // nothing tells of the note but the note
   }
 }
 
