@@ -134,6 +134,9 @@ OrderedJson argument_schema(const Argument& argument) {
   if (argument.maximum) {
     schema["maximum"] = bound(argument, *argument.maximum);
   }
+  if (argument.min_items) {
+    schema["minItems"] = *argument.min_items;
+  }
   if (argument.max_items) {
     schema["maxItems"] = *argument.max_items;
   }
@@ -275,6 +278,11 @@ class ArgumentReader {
       return Error{Code::kInvalid, in_quotes(argument.name) + " has " +
                                        std::to_string(list.size()) + " items; at most " +
                                        std::to_string(*argument.max_items) + " are allowed"};
+    }
+    if (argument.min_items && list.size() < *argument.min_items) {
+      return Error{Code::kInvalid, in_quotes(argument.name) + " has " +
+                                       std::to_string(list.size()) + " items; at least " +
+                                       std::to_string(*argument.min_items) + " are needed"};
     }
     std::vector<std::string> items;
     items.reserve(list.size());

@@ -47,6 +47,7 @@ struct Argument {
   // keeps to the schema can still be refused for multi-byte text, and the error says so.
   std::optional<std::size_t> min_length = {};
   std::optional<std::size_t> max_length = {};
+  std::optional<std::size_t> min_items = {};   // lists
   std::optional<std::size_t> max_items = {};   // lists
   std::vector<std::string_view> choices = {};  // strings: published as `enum`
   Shape shape = Shape::kAny;                   // strings

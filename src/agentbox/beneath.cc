@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -143,6 +144,8 @@ class Walk {
 
 bool probe_openat2(int folder) { return open_fast(folder, ".", O_PATH | O_DIRECTORY).ok(); }
 
+bool probe_inotify() { return UniqueFd(::inotify_init1(IN_CLOEXEC)).valid(); }
+
 bool probe_unnamed_files(int folder) {
   const UniqueFd file(::openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
   if (!file.valid()) {
@@ -163,9 +166,12 @@ KernelFeatures KernelFeatures::probe(int folder) {
   (void)folder;
   (void)probe_openat2;
   (void)probe_unnamed_files;
+  (void)probe_inotify;
   return {};
 #else
-  return {.openat2 = probe_openat2(folder), .unnamed_files = probe_unnamed_files(folder)};
+  return {.openat2 = probe_openat2(folder),
+          .unnamed_files = probe_unnamed_files(folder),
+          .inotify = probe_inotify()};
 #endif
 }
 

@@ -15,6 +15,7 @@ namespace agentbox::mcp {
 struct KernelFeatures {
   bool openat2 = false;
   bool unnamed_files = false;  ///< O_TMPFILE in the probed folder, and linking it in
+  bool inotify = false;        ///< the kernel's notice of changes; only ever a hint
 
   /// What works here and now, in the folder FOLDER.
   [[nodiscard]] static KernelFeatures probe(int folder);

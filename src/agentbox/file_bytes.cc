@@ -30,9 +30,12 @@ int write_all_at(int fd, std::string_view data, off_t at) {
   return 0;
 }
 
-int copy_all(int from, int to) {
+int copy_all(int from, int to, const std::function<bool()>& cancelled) {
   std::string buffer(kCopyBytes, '\0');
   for (off_t at = 0;;) {
+    if (cancelled && cancelled()) {
+      return ECANCELED;
+    }
     const ssize_t got = ::pread(from, buffer.data(), buffer.size(), at);
     if (got < 0 && errno == EINTR) {
       continue;

@@ -15,8 +15,9 @@ namespace agentbox::mcp {
 /// Writes all of DATA at offset AT: 0, or the errno of the write that failed.
 [[nodiscard]] int write_all_at(int fd, std::string_view data, off_t at);
 
-/// Copies the content of FROM over that of TO, from the start: 0 or an errno.
-[[nodiscard]] int copy_all(int from, int to);
+/// Copies the content of FROM over that of TO, from the start: 0 or an errno, ECANCELED once
+/// CANCELLED says true. Holes of sparse files are filled.
+[[nodiscard]] int copy_all(int from, int to, const std::function<bool()>& cancelled = {});
 
 /// At most LIMIT bytes of FD from offset AT; fewer only at the end of the file.
 [[nodiscard]] Result<std::string> read_at(int fd, std::uint64_t at, std::size_t limit);

@@ -42,6 +42,7 @@ class FileReader {
   [[nodiscard]] Outcome<FilePiece> lines(std::uint64_t start, std::size_t count) const;
 
   [[nodiscard]] Outcome<FileScan> scan() const;
+  [[nodiscard]] Outcome<std::string> first_bytes(std::size_t count) const { return at(0, count); }
   [[nodiscard]] std::uint64_t size() const {
     return static_cast<std::uint64_t>(file_.info.st_size);
   }

@@ -38,29 +38,48 @@ std::size_t count_lines(std::string_view bytes) {
   return newlines + (bytes.empty() || bytes.ends_with('\n') ? 0U : 1U);
 }
 
-std::string dress_lines(std::string_view text, const LineStyle& style, bool& cut) {
-  std::string result;
+std::size_t encoded_size(std::string_view text) {
+  std::size_t size = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool has_letter = c == '\n' || c == '\t' || c == '\r' || c == '\b' || c == '\f';
+    size += c == '"' || c == '\\' || has_letter ? 2U : byte < 0x20 ? 6U : 1U;
+  }
+  return size;
+}
+
+Dressed dress_lines(std::string_view text, const LineStyle& style) {
+  Dressed result;
   std::uint64_t number = style.first_number;
+  std::size_t encoded = 0;
   while (!text.empty()) {
     const std::size_t newline = text.find('\n');
-    std::string_view line = text.substr(0, newline);
+    const std::string_view line = text.substr(0, newline);
+    std::string dressed;
+    bool cut = false;
     if (style.numbers) {
-      result.append(std::to_string(number++)).push_back('\t');
+      dressed.append(std::to_string(number++)).push_back('\t');
     }
     if (style.max_bytes > 0 && line.size() > style.max_bytes) {
       std::string_view kept = line.substr(0, style.max_bytes);
       kept.remove_suffix(incomplete_suffix(kept));
-      result.append(kept).append("[... " + std::to_string(line.size() - kept.size()) +
-                                 " bytes of this line left out]");
+      dressed.append(kept).append("[... " + std::to_string(line.size() - kept.size()) +
+                                  " bytes of this line left out]");
       cut = true;
     } else {
-      result.append(line);
+      dressed.append(line);
     }
-    if (newline == std::string_view::npos) {
+    if (newline != std::string_view::npos) {
+      dressed.push_back('\n');
+    }
+    encoded += encoded_size(dressed);
+    if (encoded > style.max_encoded) {
       break;
     }
-    result.push_back('\n');
-    text.remove_prefix(newline + 1);
+    result.text += dressed;
+    result.cut = result.cut || cut;
+    ++result.lines;
+    text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
   }
   return result;
 }

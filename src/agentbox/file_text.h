@@ -20,9 +20,17 @@ struct LineStyle {
   bool numbers = false;  ///< "12\t" in front of each
   std::uint64_t first_number = 1;
   std::size_t max_bytes = 0;  ///< longer lines are cut between characters and say so; 0: never
+  std::size_t max_encoded = SIZE_MAX;  ///< bytes the lines together may take as JSON text
 };
-/// TEXT with STYLE. `cut` is set where a line lost something.
-[[nodiscard]] std::string dress_lines(std::string_view text, const LineStyle& style, bool& cut);
+struct Dressed {
+  std::string text;
+  std::size_t lines = 0;  ///< whole lines taken; the others do not fit into max_encoded
+  bool cut = false;       ///< a line lost something
+};
+[[nodiscard]] Dressed dress_lines(std::string_view text, const LineStyle& style);
+
+/// Bytes that TEXT takes inside a JSON string, valid UTF-8 taken for granted.
+[[nodiscard]] std::size_t encoded_size(std::string_view text);
 
 /// A piece of a file cut so that no character is split.
 struct Trimmed {

@@ -3,33 +3,23 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "agentbox/file_bytes.h"
+#include "agentbox/leaf_file.h"
+#include "agentbox/new_file.h"
+#include "agentbox/old_file.h"
 #include "agentbox/os_error.h"
-#include "base/random.h"
 #include "base/text.h"
 
 namespace agentbox::mcp {
 namespace {
 
-// Enough that no name is ever met twice or guessed.
-constexpr std::size_t kRandomBytes = 16;
-constexpr std::size_t kZeroBytes = 256 * 1024;
 constexpr mode_t kNewFileMode = 0644;
 constexpr mode_t kPermissionBits = 07777;
-constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE
-
-std::string random_name(std::string_view prefix) {
-  return std::string(prefix) + random_hex(kRandomBytes);
-}
-
-bool same_file(const struct stat& a, const struct stat& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
+constexpr std::string_view kNothingDone = "nothing was written";
 
 // One write, from the name it goes to until that name holds the data.
 class Writer {
@@ -57,25 +47,18 @@ class Writer {
   [[nodiscard]] std::optional<ToolError> check_preconditions();
   [[nodiscard]] Outcome<WriteOutcome> replace();
   [[nodiscard]] Outcome<WriteOutcome> in_place();
-  [[nodiscard]] Outcome<WriteOutcome> append();
-  [[nodiscard]] Outcome<UniqueFd> make_temporary();
-  [[nodiscard]] std::optional<ToolError> dress(int fd);
-  [[nodiscard]] std::optional<ToolError> put_in_place(int fd);
-  [[nodiscard]] std::optional<ToolError> check_name_is(const struct stat& expected,
-                                                       std::string_view when);
-  [[nodiscard]] Outcome<UniqueFd> open_old(int flags);
-  [[nodiscard]] int allocate_growth(int fd, std::uint64_t old_size, std::uint64_t new_size);
-  [[nodiscard]] std::optional<ToolError> overwrite(int fd, std::uint64_t old_size, int kept);
+  [[nodiscard]] Outcome<WriteOutcome> append_to_old();
+  [[nodiscard]] std::optional<ToolError> fill(NewFile& file);
+  [[nodiscard]] std::optional<ToolError> name(NewFile& file);
+  [[nodiscard]] std::optional<ToolError> check_name_is_old(std::string_view when) const;
+  [[nodiscard]] Outcome<UniqueFd> open_old(int flags) const;
+  [[nodiscard]] OldFile old_file(int fd) const;
   [[nodiscard]] WriteOutcome outcome(int fd, std::string sha256) const;
-  void sync_folder() const;
   [[nodiscard]] ToolError fault(std::string_view doing, int number) const {
     return os_error(doing, shown_, number);
   }
-  [[nodiscard]] ToolError conflict(std::string message) const {
-    return {.code = "CONFLICT",
-            .message = std::move(message),
-            .hint = "Read the file again and repeat the change on what is there now",
-            .path = shown_};
+  [[nodiscard]] ToolError changed(std::string_view how) const {
+    return conflict(shown_, shown_ + " was " + std::string(how));
   }
 
   const Workspace& workspace_;
@@ -85,21 +68,15 @@ class Writer {
   std::string shown_;
   MadeFolders made_;
   Leaf leaf_;
-  std::string temporary_;  // its name while it has one
   std::string previous_sha256_;
   mode_t mode_ = 0;
-  bool restored_ = true;  // false: the old content is nowhere but in the keep folder
 };
 
 Outcome<WriteOutcome> Writer::run_within_folders() {
   AB_TRY(leaf, workspace_.find_leaf(path_, request_.make_folders ? &made_ : nullptr));
   leaf_ = std::move(leaf);
-  if (is_temporary_name(leaf_.name)) {
-    return ToolError{.code = "INVALID_ARGUMENT",
-                     .message = "names that start with " + std::string(kTemporaryPrefix) +
-                                " are for unfinished writes and are removed",
-                     .hint = "Choose another name",
-                     .path = shown_};
+  if (auto error = refuse_temporary_name(leaf_, shown_)) {
+    return *std::move(error);
   }
   const auto lock = workspace_.lock_name(leaf_);
   if (auto error = check_preconditions()) {
@@ -110,7 +87,7 @@ Outcome<WriteOutcome> Writer::run_within_folders() {
           : fresh_mode  ? (kNewFileMode & ~workspace_.umask_bits())
                         : (leaf_.info.st_mode & kPermissionBits);
   if (request_.append && leaf_.exists) {
-    return append();
+    return append_to_old();
   }
   if (leaf_.exists && leaf_.info.st_nlink > 1) {
     return in_place();
@@ -148,246 +125,108 @@ std::optional<ToolError> Writer::check_preconditions() {
   }
   previous_sha256_ = std::move(*hash);
   if (request_.if_sha256 && *request_.if_sha256 != previous_sha256_) {
-    ToolError error{.code = "PRECONDITION_FAILED",
-                    .message = shown_ + " has sha256 " + previous_sha256_ +
-                               ", not the one given; nothing was written",
-                    .hint = "Read the file again and repeat the change on what is there now",
-                    .path = shown_};
-    error.details["sha256"] = previous_sha256_;
-    return error;
+    return wrong_sha256(shown_, previous_sha256_, kNothingDone);
   }
   return std::nullopt;
 }
 
-// Opens the old file and makes sure it is the one that was looked at.
-Outcome<UniqueFd> Writer::open_old(int flags) {
-  UniqueFd fd(::openat(leaf_.folder.get(), leaf_.name.c_str(),
-                       flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!fd.valid()) {
-    return fault("open", errno);
-  }
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) {
-    return fault("stat", errno);
-  }
-  if (!same_file(info, leaf_.info) || !S_ISREG(info.st_mode)) {
-    return conflict(shown_ + " was replaced by somebody else meanwhile; nothing was written");
-  }
-  return fd;
+Outcome<UniqueFd> Writer::open_old(int flags) const {
+  return open_leaf(leaf_, shown_, flags, kNothingDone);
 }
 
-Outcome<UniqueFd> Writer::make_temporary() {
-  if (workspace_.features().unnamed_files) {
-    UniqueFd fd(::openat(leaf_.folder.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-    if (fd.valid()) {
-      return fd;
-    }
-    if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT) {  // this file system has none
-      return fault("write", errno);
-    }
-  }
-  std::string name = random_name(kTemporaryPrefix);
-  UniqueFd fd(::openat(leaf_.folder.get(), name.c_str(),
-                       O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
-  if (!fd.valid()) {
-    return fault("write", errno);
-  }
-  temporary_ = std::move(name);
-  return fd;
+OldFile Writer::old_file(int fd) const {
+  return {.fd = fd,
+          .size = static_cast<std::uint64_t>(leaf_.info.st_size),
+          .shown = shown_,
+          .sync = request_.sync};
 }
 
-// Gives the new file its owner, group and bits. A set-id bit goes where its owner or group could
-// not be kept: it would hand out somebody else's rights.
-std::optional<ToolError> Writer::dress(int fd) {
-  struct stat info {};
-  if (::fstat(fd, &info) != 0) {
-    return fault("stat", errno);
+// Gives FILE its content, and where it replaces an old one what that was dressed in.
+std::optional<ToolError> Writer::fill(NewFile& file) {
+  if (const int number = write_all_at(file.fd(), request_.data, 0); number != 0) {
+    return fault("write", number);
   }
+  int number = 0;
   if (leaf_.exists) {
-    if (info.st_uid != leaf_.info.st_uid &&
-        ::fchown(fd, leaf_.info.st_uid, static_cast<gid_t>(-1)) != 0) {
-      mode_ &= ~static_cast<mode_t>(S_ISUID);
+    if (const auto old = open_old(O_RDONLY); old.ok()) {
+      copy_attributes(old->get(), file.fd());
     }
-    if (info.st_gid != leaf_.info.st_gid &&
-        ::fchown(fd, static_cast<uid_t>(-1), leaf_.info.st_gid) != 0) {
-      mode_ &= ~static_cast<mode_t>(S_ISGID);
-    }
+    number = take_owner(file.fd(), leaf_.info, mode_);
+  } else if (::fchmod(file.fd(), mode_) != 0) {
+    number = errno;
   }
-  if (::fchmod(fd, mode_) != 0) {
-    return fault("set the mode of", errno);
+  if (number != 0) {
+    return fault("set the mode of", number);
   }
-  return std::nullopt;
-}
-
-std::optional<ToolError> Writer::check_name_is(const struct stat& expected, std::string_view when) {
-  struct stat now {};
-  const int result = ::fstatat(leaf_.folder.get(), leaf_.name.c_str(), &now, AT_SYMLINK_NOFOLLOW);
-  if (result != 0 || !same_file(now, expected)) {
-    return conflict(shown_ + " was replaced by somebody else " + std::string(when));
+  if (request_.sync && ::fsync(file.fd()) != 0) {
+    return fault("sync", errno);
   }
   return std::nullopt;
 }
 
-// Makes the name refer to the file FD. A name that was free must still be free.
-std::optional<ToolError> Writer::put_in_place(int fd) {
-  const int folder = leaf_.folder.get();
-  if (temporary_.empty()) {
-    const std::string self = "/proc/self/fd/" + std::to_string(fd);
-    std::string name = leaf_.exists ? random_name(kTemporaryPrefix) : leaf_.name;
-    if (::linkat(AT_FDCWD, self.c_str(), folder, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-      return errno == EEXIST
-                 ? conflict(shown_ + " was created by somebody else meanwhile; nothing was written")
-                 : fault("write", errno);
-    }
-    if (!leaf_.exists) {
-      return std::nullopt;
-    }
-    temporary_ = std::move(name);
+std::optional<ToolError> Writer::name(NewFile& file) {
+  const auto naming = file.put(leaf_.name, leaf_.exists ? &leaf_.info : nullptr);
+  if (!naming.ok()) {
+    return fault("write", naming.error().os_errno);
   }
-  int result = 0;
-  if (leaf_.exists) {
-    if (auto error = check_name_is(leaf_.info, "meanwhile; nothing was written")) {
-      return error;
-    }
-    result = ::renameat(folder, temporary_.c_str(), folder, leaf_.name.c_str());
-  } else {
-    result = static_cast<int>(::syscall(SYS_renameat2, folder, temporary_.c_str(), folder,
-                                        leaf_.name.c_str(), kNoReplace));
-    if (result != 0 && (errno == ENOSYS || errno == EINVAL)) {
-      result = ::linkat(folder, temporary_.c_str(), folder, leaf_.name.c_str(), 0);
-      if (result == 0) {
-        (void)::unlinkat(folder, temporary_.c_str(), 0);
-      }
-    }
+  switch (*naming) {
+    case Naming::kTaken:
+      return changed("created by somebody else meanwhile; nothing was written");
+    case Naming::kReplaced:
+      return changed("replaced by somebody else meanwhile; nothing was written");
+    case Naming::kDone:
+      break;
   }
-  if (result != 0) {
-    return errno == EEXIST
-               ? conflict(shown_ + " was created by somebody else meanwhile; nothing was written")
-               : fault("write", errno);
+  return std::nullopt;
+}
+
+std::optional<ToolError> Writer::check_name_is_old(std::string_view when) const {
+  if (!names_file(leaf_.folder.get(), leaf_.name, leaf_.info)) {
+    return changed("replaced by somebody else " + std::string(when));
   }
-  temporary_.clear();
   return std::nullopt;
 }
 
 Outcome<WriteOutcome> Writer::replace() {
-  auto made = make_temporary();
+  auto made = NewFile::create(leaf_.folder.get(), workspace_.features());
   if (!made.ok()) {
-    const std::string& code = made.error().code;
-    const bool folder_refuses = code == "EACCES" || code == "EPERM";
+    const int number = made.error().os_errno;
+    const bool folder_refuses = number == EACCES || number == EPERM;
     return leaf_.exists && folder_refuses ? in_place()
-                                          : Outcome<WriteOutcome>(std::move(made).error());
+                                          : Outcome<WriteOutcome>(fault("write", number));
   }
-  const int fd = made->get();
-  std::optional<ToolError> error;
-  if (const int number = write_all_at(fd, request_.data, 0); number != 0) {
-    error = fault("write", number);
-  }
+  auto error = fill(*made);
   if (!error) {
-    error = dress(fd);
-  }
-  if (!error && request_.sync && ::fsync(fd) != 0) {
-    error = fault("sync", errno);
-  }
-  if (!error) {
-    error = put_in_place(fd);
-  }
-  if (!temporary_.empty()) {
-    (void)::unlinkat(leaf_.folder.get(), temporary_.c_str(), 0);
-    temporary_.clear();
+    error = name(*made);
   }
   if (error) {
     return error->code == "EBUSY" && leaf_.exists
                ? in_place()
                : Outcome<WriteOutcome>(*std::move(error));  // a mount point
   }
-  sync_folder();
+  if (request_.sync) {
+    sync_folder(leaf_.folder.get());
+  }
   // The folder itself may have been moved away while we wrote into it.
   struct stat written {};
-  (void)::fstat(fd, &written);
+  (void)::fstat(made->fd(), &written);
   auto found = workspace_.open_entry(path_);
   struct stat now {};
   if (!found.ok() || ::fstat(found->get(), &now) != 0 || !same_file(written, now)) {
-    return conflict(shown_ + " was replaced by somebody else right after it was written");
+    return changed("replaced by somebody else right after it was written");
   }
-  return outcome(fd, sha256_hex(request_.data));
-}
-
-// 0 where FD can now grow to NEW_SIZE without running out of space, else the errno. Holes in the
-// old content are filled too.
-int Writer::allocate_growth(int fd, std::uint64_t old_size, std::uint64_t new_size) {
-  const auto length = static_cast<off_t>(new_size);
-  if (length == 0 || ::fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length) == 0) {
-    return 0;
-  }
-  if (errno != EOPNOTSUPP && errno != ENOSYS) {
-    return errno;
-  }
-  if (new_size <= old_size) {
-    return 0;
-  }
-  const std::string zeros(kZeroBytes, '\0');
-  for (std::uint64_t at = old_size; at < new_size; at += zeros.size()) {
-    const auto piece = std::string_view(zeros).substr(0, new_size - at);
-    if (const int number = write_all_at(fd, piece, static_cast<off_t>(at)); number != 0) {
-      (void)!::ftruncate(fd, static_cast<off_t>(old_size));
-      return number;
-    }
-  }
-  return 0;
-}
-
-// Puts the new content over the old; brings the old back from KEPT where that fails half way.
-std::optional<ToolError> Writer::overwrite(int fd, std::uint64_t old_size, int kept) {
-  if (const int number = allocate_growth(fd, old_size, request_.data.size()); number != 0) {
-    return fault("write", number);
-  }
-  int number = write_all_at(fd, request_.data, 0);
-  if (number == 0 && ::ftruncate(fd, static_cast<off_t>(request_.data.size())) != 0) {
-    number = errno;
-  }
-  if (number == 0 && request_.sync && ::fsync(fd) != 0) {
-    number = errno;
-  }
-  if (number == 0) {
-    return std::nullopt;
-  }
-  ToolError error = fault("write", number);
-  restored_ = copy_all(kept, fd) == 0 && ::ftruncate(fd, static_cast<off_t>(old_size)) == 0 &&
-              ::fsync(fd) == 0;
-  return error;
+  return outcome(made->fd(), sha256_hex(request_.data));
 }
 
 Outcome<WriteOutcome> Writer::in_place() {
   AB_TRY(file, open_old(O_RDWR));
-  const auto old_size = static_cast<std::uint64_t>(leaf_.info.st_size);
-  const std::string kept_path = keep_folder_ + "/" + random_name("kept-");
-  const UniqueFd kept(
-      ::open(kept_path.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
-  if (!kept.valid()) {
-    return os_error("keep the old content in", keep_folder_, errno);
-  }
-  int number = copy_all(file.get(), kept.get());
-  if (number == 0 && request_.sync && ::fsync(kept.get()) != 0) {
-    number = errno;
-  }
-  std::optional<ToolError> error;
-  if (number != 0) {
-    error = os_error("keep the old content in", keep_folder_, number);
-  } else {
-    error = overwrite(file.get(), old_size, kept.get());
-  }
-  if (restored_) {
-    (void)::unlink(kept_path.c_str());
-  } else {
-    error->hint = "The old content could not be put back; it is kept in " + kept_path;
-  }
-  if (error) {
+  if (auto error = overwrite(old_file(file.get()), request_.data, keep_folder_)) {
     return *std::move(error);
   }
   if ((request_.mode || !request_.keep_mode) && ::fchmod(file.get(), mode_) != 0) {
     return fault("the content was written, but not the mode of", errno);
   }
-  if (auto replaced = check_name_is(leaf_.info, "while its old inode was written")) {
+  if (auto replaced = check_name_is_old("while its old inode was written")) {
     return *std::move(replaced);
   }
   WriteOutcome result = outcome(file.get(), sha256_hex(request_.data));
@@ -395,40 +234,15 @@ Outcome<WriteOutcome> Writer::in_place() {
   return result;
 }
 
-Outcome<WriteOutcome> Writer::append() {
+Outcome<WriteOutcome> Writer::append_to_old() {
   AB_TRY(file, open_old(O_RDWR | O_APPEND));
-  const auto growth = static_cast<off_t>(request_.data.size());
-  if (growth > 0 && ::fallocate(file.get(), FALLOC_FL_KEEP_SIZE, leaf_.info.st_size, growth) != 0 &&
-      errno != EOPNOTSUPP && errno != ENOSYS) {
-    return fault("append to", errno);
-  }
-  std::string_view rest = request_.data;
-  int number = 0;
-  while (!rest.empty() && number == 0) {
-    const ssize_t put = ::write(file.get(), rest.data(), rest.size());
-    if (put < 0 && errno != EINTR) {
-      number = errno;
-    } else if (put > 0) {
-      rest.remove_prefix(static_cast<std::size_t>(put));
-    }
-  }
-  if (number == 0 && request_.sync && ::fsync(file.get()) != 0) {
-    number = errno;
-  }
-  struct stat info {};
-  (void)::fstat(file.get(), &info);
-  if (number != 0) {
-    const auto put = static_cast<off_t>(request_.data.size() - rest.size());
-    if (info.st_size ==
-        leaf_.info.st_size + put) {  // else somebody else appended too: theirs stays
-      (void)!::ftruncate(file.get(), leaf_.info.st_size);
-    }
-    return fault("append to", number);
+  if (auto error = append(old_file(file.get()), request_.data)) {
+    return *std::move(error);
   }
   if (request_.mode && ::fchmod(file.get(), mode_) != 0) {
     return fault("the content was appended, but not the mode set of", errno);
   }
-  if (auto replaced = check_name_is(leaf_.info, "while its old inode was appended to")) {
+  if (auto replaced = check_name_is_old("while its old inode was appended to")) {
     return *std::move(replaced);
   }
   auto hash = hash_file(file.get(), UINT64_MAX);
@@ -448,16 +262,6 @@ WriteOutcome Writer::outcome(int fd, std::string sha256) const {
           .sha256 = std::move(sha256),
           .previous_sha256 = previous_sha256_,
           .created = !leaf_.exists};
-}
-
-void Writer::sync_folder() const {
-  if (!request_.sync) {
-    return;
-  }
-  const UniqueFd folder(::openat(leaf_.folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.valid()) {
-    (void)::fsync(folder.get());
-  }
 }
 
 }  // namespace

@@ -14,8 +14,6 @@
 
 namespace agentbox::mcp {
 
-/// Content hashed for if_sha256; beyond it a call would take longer than clients wait.
-inline constexpr std::uint64_t kMaxHashBytes = 4ULL << 30;
 /// Old content up to this size is hashed for previous_sha256 though nobody asked for it.
 inline constexpr std::uint64_t kMaxCasualHashBytes = 4ULL << 20;
 
@@ -44,7 +42,7 @@ struct WriteOutcome {
 
 /// Writes REQUEST to PATH: unnamed temporary file in the same folder, linked to a random name and
 /// renamed over the target, both synced. Permission bits, set-id bits included, and where the
-/// kernel lets us owner and group are kept; extended attributes are not. Through a link that stays
+/// kernel lets us owner, group and users' extended attributes are kept. Through a link that stays
 /// inside, its target is written. A file with more than one name, or in a folder that takes no new
 /// file, is written in place, its growth allocated first and its old content kept in KEEP_FOLDER
 /// until done. CONFLICT: somebody else changed the name meanwhile; the message says what is on

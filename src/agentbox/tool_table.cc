@@ -76,6 +76,13 @@ std::vector<Tool> all_tools() {
   tools.push_back(read_file_tool());
   tools.push_back(write_file_tool());
   tools.push_back(list_directory_tool());
+  tools.push_back(move_file_tool());
+  tools.push_back(delete_file_tool());
+  tools.push_back(tail_log_tool());
+  tools.push_back(file_info_tool());
+  tools.push_back(create_directory_tool());
+  tools.push_back(read_files_tool());
+  tools.push_back(glob_files_tool());
   tools.push_back(list_blobs_tool());
   tools.push_back(write_random_blob_tool());
   tools.push_back(read_blob_tool());

@@ -9,6 +9,7 @@
 #include <climits>
 #include <functional>
 
+#include "agentbox/new_file.h"
 #include "agentbox/os_error.h"
 
 namespace agentbox::mcp {
@@ -67,6 +68,13 @@ ToolError wrong_type(const std::string& shown, mode_t is, mode_t wanted) {
       .message = shown + " is " + std::string(kind_of(is)),
       .hint = "Only regular files and folders are opened; use shell_exec with a timeout for others",
       .path = shown};
+}
+
+ToolError no_folder(const std::string& shown) {
+  return {.code = "EEXIST",
+          .message = shown + " exists already and is no folder",
+          .hint = "Choose another name, or move what is there",
+          .path = shown};
 }
 
 Outcome<bool> make_folder(const UniqueFd& parent, const std::string& name, const std::string& shown,
@@ -184,6 +192,56 @@ Result<UniqueFd> Workspace::open_entry(const BoxPath& path) const {
   return root(path).open(path.relative, O_PATH);
 }
 
+Result<UniqueFd> Workspace::open_name(const BoxPath& path) const {
+  return root(path).open(path.relative, O_PATH | O_NOFOLLOW);
+}
+
+Outcome<bool> Workspace::create_folder(const BoxPath& path, mode_t mode, bool exact) const {
+  if (auto error = refuse_output(path)) {
+    return *std::move(error);
+  }
+  const std::string shown = show(path);
+  const auto there = open_entry(path);
+  struct stat info {};
+  if (there.ok() && ::fstat(there->get(), &info) == 0) {
+    return S_ISDIR(info.st_mode) ? Outcome<bool>(false) : no_folder(shown);
+  }
+  if (!there.ok() && there.error().os_errno != ENOENT) {
+    return os_error(shown, there.error());
+  }
+  MadeFolders made;
+  auto created = create_last(path, mode, exact, made);
+  if (created.ok()) {
+    made.sync();
+  } else {
+    made.undo();
+  }
+  return created;
+}
+
+Outcome<bool> Workspace::create_last(const BoxPath& path, mode_t mode, bool exact,
+                                     MadeFolders& made) const {
+  const std::string shown = show(path);
+  AB_TRY(leaf, find_name(path, &made));
+  if (is_temporary_name(leaf.name)) {
+    return ToolError{.code = "INVALID_ARGUMENT",
+                     .message = "names that start with " + std::string(kTemporaryPrefix) +
+                                " are for unfinished writes",
+                     .hint = "Choose another name",
+                     .path = shown};
+  }
+  if (::mkdirat(leaf.folder.get(), leaf.name.c_str(), mode) != 0) {
+    return errno == EEXIST ? no_folder(shown) : os_error("make", shown, errno);
+  }
+  const UniqueFd folder(::openat(leaf.folder.get(), leaf.name.c_str(),
+                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (exact && ::fchmod(folder.get(), mode) != 0) {
+    return os_error("set the mode of", shown, errno);
+  }
+  sync_folder(leaf.folder.get());
+  return true;
+}
+
 // Opens the folder RELATIVE, making what is missing where MADE is given.
 Outcome<UniqueFd> Workspace::open_parent(const std::string& relative, MadeFolders* made) const {
   std::vector<std::string> missing;  // deepest first
@@ -210,13 +268,73 @@ Outcome<UniqueFd> Workspace::open_parent(const std::string& relative, MadeFolder
   }
 }
 
+std::optional<ToolError> Workspace::refuse_output(const BoxPath& path) const {
+  if (path.root == Root::kWorkspace) {
+    return std::nullopt;
+  }
+  const std::string shown = show(path);
+  return ToolError{.code = "EROFS",
+                   .message = shown + " is in the folder of command output, which is only read",
+                   .hint = "Write into the workspace instead",
+                   .path = shown};
+}
+
+// The error of a path whose last part is "." or "..", where a name is wanted.
+ToolError Workspace::refuse_dots(const BoxPath& path) const {
+  const std::string shown = show(path);
+  const auto there = root(path).open(path.relative, O_PATH);
+  if (!there.ok()) {
+    return os_error(shown, there.error());
+  }
+  struct stat is {};
+  struct stat top {};
+  if (::fstat(there->get(), &is) == 0 && ::fstat(folder(), &top) == 0 && same_file(is, top)) {
+    return {.code = "ROOT_REFUSED",
+            .message = shown + " is the workspace itself",
+            .hint = "Name something inside it",
+            .path = shown};
+  }
+  return {.code = "INVALID_ARGUMENT",
+          .message = shown + " ends with a dot that stands for a folder",
+          .hint = "Write the folder's own name",
+          .path = shown};
+}
+
+Outcome<Leaf> Workspace::find_name(const BoxPath& path, MadeFolders* made) const {
+  if (auto error = refuse_output(path)) {
+    return *std::move(error);
+  }
+  const std::string shown = show(path);
+  const Split split = split_last(path.relative);
+  if (split.name.empty() || split.name == "." || split.name == "..") {
+    return refuse_dots(path);
+  }
+  Leaf leaf;
+  AB_TRY(folder, open_parent(split.folder, made));
+  leaf.folder = std::move(folder);
+  leaf.name = split.name;
+  leaf.relative = path.relative;
+  leaf.exists =
+      ::fstatat(leaf.folder.get(), leaf.name.c_str(), &leaf.info, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!leaf.exists && errno != ENOENT) {
+    return os_error("stat", shown, errno);
+  }
+  if (leaf.exists && path.relative.ends_with('/') && !S_ISDIR(leaf.info.st_mode)) {
+    return os_error("stat", shown, ENOTDIR);
+  }
+  return leaf;
+}
+
+bool Workspace::leads_to(const BoxPath& path, const struct stat& info) const {
+  const auto found = root(path).open(path.relative, O_PATH | O_NOFOLLOW);
+  struct stat now {};
+  return found.ok() && ::fstat(found->get(), &now) == 0 && same_file(now, info);
+}
+
 Outcome<Leaf> Workspace::find_leaf(const BoxPath& path, MadeFolders* made) const {
   const std::string shown = show(path);
-  if (path.root != Root::kWorkspace) {
-    return ToolError{.code = "EROFS",
-                     .message = shown + " is in the folder of command output, which is only read",
-                     .hint = "Write into the workspace instead",
-                     .path = shown};
+  if (auto error = refuse_output(path)) {
+    return *std::move(error);
   }
   Leaf leaf;
   leaf.relative = path.relative;
@@ -260,12 +378,29 @@ Outcome<Leaf> Workspace::find_leaf(const BoxPath& path, MadeFolders* made) const
   return os_error("write", shown, ELOOP);
 }
 
-std::unique_lock<std::mutex> Workspace::lock_name(const Leaf& leaf) const {
+std::mutex& Workspace::lock_of(const Leaf& leaf) const {
   struct stat folder {};
   (void)::fstat(leaf.folder.get(), &folder);
   const std::size_t key =
       std::hash<std::string>{}(leaf.name) ^ std::hash<std::uint64_t>{}(folder.st_ino);
-  return std::unique_lock(locks_[key % kLocks]);
+  return locks_[key % kLocks];
+}
+
+std::unique_lock<std::mutex> Workspace::lock_name(const Leaf& leaf) const {
+  return std::unique_lock(lock_of(leaf));
+}
+
+Workspace::TwoLocks Workspace::lock_names(const Leaf& a, const Leaf& b) const {
+  std::mutex* first = &lock_of(a);
+  std::mutex* second = &lock_of(b);
+  if (first == second) {
+    return {.first = std::unique_lock(*first), .second = {}};
+  }
+  // Always in the order they lie in, so that two such calls never wait for each other.
+  if (std::less<>{}(second, first)) {
+    std::swap(first, second);
+  }
+  return {.first = std::unique_lock(*first), .second = std::unique_lock(*second)};
 }
 
 }  // namespace agentbox::mcp

@@ -77,13 +77,31 @@ class Workspace {
   [[nodiscard]] Outcome<Opened> open_folder(const BoxPath& path) const;
   /// Opens whatever is there with O_PATH, the last link followed.
   [[nodiscard]] Result<UniqueFd> open_entry(const BoxPath& path) const;
+  /// The same, a link at the end being opened itself.
+  [[nodiscard]] Result<UniqueFd> open_name(const BoxPath& path) const;
+
+  /// Makes the folder PATH and those above it that are missing; false where it is there already.
+  /// MODE holds as it is where EXACT, else less the umask.
+  [[nodiscard]] Outcome<bool> create_folder(const BoxPath& path, mode_t mode, bool exact) const;
 
   /// Where a write to PATH goes, links that stay inside followed. Missing folders are made and
   /// noted in MADE where that is given. Paths into the output folder are refused.
   [[nodiscard]] Outcome<Leaf> find_leaf(const BoxPath& path, MadeFolders* made) const;
 
+  /// The name PATH itself, whatever is there; a link at its end is not followed. For what takes
+  /// names away or gives them. ROOT_REFUSED: the workspace itself.
+  [[nodiscard]] Outcome<Leaf> find_name(const BoxPath& path, MadeFolders* made) const;
+  /// True where PATH still leads to the file INFO, a link at its end not followed.
+  [[nodiscard]] bool leads_to(const BoxPath& path, const struct stat& info) const;
+
   /// Held over a write, so that two calls of this session do not interleave on one name.
   [[nodiscard]] std::unique_lock<std::mutex> lock_name(const Leaf& leaf) const;
+  /// The same for two names at once.
+  struct TwoLocks {
+    std::unique_lock<std::mutex> first;
+    std::unique_lock<std::mutex> second;
+  };
+  [[nodiscard]] TwoLocks lock_names(const Leaf& a, const Leaf& b) const;
 
   [[nodiscard]] const RootNames& names() const { return names_; }
   [[nodiscard]] const KernelFeatures& features() const { return features_; }
@@ -107,6 +125,11 @@ class Workspace {
   [[nodiscard]] const Beneath& root(const BoxPath& path) const;
   [[nodiscard]] Outcome<UniqueFd> open_parent(const std::string& relative, MadeFolders* made) const;
   [[nodiscard]] Outcome<Opened> open_checked(const BoxPath& path, mode_t type) const;
+  [[nodiscard]] Outcome<bool> create_last(const BoxPath& path, mode_t mode, bool exact,
+                                          MadeFolders& made) const;
+  [[nodiscard]] std::mutex& lock_of(const Leaf& leaf) const;
+  [[nodiscard]] std::optional<ToolError> refuse_output(const BoxPath& path) const;
+  [[nodiscard]] ToolError refuse_dots(const BoxPath& path) const;
 
   Beneath workspace_;
   std::optional<Beneath> output_;

@@ -65,9 +65,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view output(reinterpret_cast<const char*>(data) + 2, size - 2);
   check_stream(output, data[0], data[1] + 1U);
   check_trimming(output, data[0] + 1U);
-  bool cut = false;
   expect(count_lines(first_lines(output, data[0])) <= data[0]);
   expect(count_lines(last_lines(output, data[0])) <= data[0]);
-  (void)dress_lines(output, {.numbers = true, .max_bytes = data[1]}, cut);
+  const auto dressed =
+      dress_lines(output, {.numbers = true, .max_bytes = data[1], .max_encoded = data[0] * 16U});
+  expect(dressed.lines <= count_lines(output));
+  expect(encoded_size(dressed.text) <= data[0] * 16U);
   return 0;
 }

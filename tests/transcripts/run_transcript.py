@@ -19,7 +19,8 @@ A transcript is plain text. Lines that begin with none of the marks below are pr
     error: REGEX      a line of the server's stderr must match
 
 In JSON "$any" matches anything, "$str" a string, "$int" an integer, "$re:REGEX" a string that the
-expression matches whole, and an object with the key "$rest" may have more members than are written.
+expression matches whole, an object with the key "$rest" may have more members than are written, and
+a list that ends with "$rest" more items.
 ${ws} stands for the workspace, in both directions.
 
 After the server has ended, no process that it started may be left.
@@ -62,6 +63,8 @@ def matches(expected, got):
             return False
         return all(key in got and matches(value, got[key]) for key, value in wanted.items())
     if isinstance(expected, list) and isinstance(got, list):
+        if expected[-1:] == ["$rest"]:
+            expected, got = expected[:-1], got[: len(expected) - 1]
         return len(expected) == len(got) and all(map(matches, expected, got))
     return type(expected) is type(got) and expected == got
 

@@ -16,6 +16,7 @@
 #include "agentbox/directory.h"
 #include "agentbox/file_bytes.h"
 #include "agentbox/file_writer.h"
+#include "agentbox/leaf_file.h"
 #include "agentbox/os_error.h"
 #include "agentbox/tools/tools.h"
 

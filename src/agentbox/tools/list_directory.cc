@@ -1,8 +1,6 @@
 // edge: list_directory: what is in a folder, page by page.
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "agentbox/box.h"
 #include "agentbox/call.h"
 #include "agentbox/directory.h"
+#include "agentbox/file_kind.h"
 #include "agentbox/timestamps.h"
 #include "agentbox/tools/tools.h"
 #include "base/text.h"
@@ -109,33 +108,6 @@ Outcome<Cursor> read_cursor(std::string_view cursor, Sort sort) {
   return Cursor{.number = (*json)[1].get<std::int64_t>(), .path = *path};
 }
 
-std::pair<std::string_view, char> type_of(mode_t mode) {
-  switch (mode & S_IFMT) {
-    case S_IFREG:
-      return {"file", 'f'};
-    case S_IFDIR:
-      return {"directory", 'd'};
-    case S_IFLNK:
-      return {"symlink", 'l'};
-    case S_IFIFO:
-      return {"fifo", 'p'};
-    case S_IFSOCK:
-      return {"socket", 's'};
-    case S_IFBLK:
-      return {"block", 'b'};
-    case S_IFCHR:
-      return {"char", 'c'};
-    default:
-      return {"unknown", '?'};
-  }
-}
-
-std::string octal(mode_t mode) {
-  std::array<char, 16> text{};
-  (void)std::snprintf(text.data(), text.size(), "%04o", static_cast<unsigned>(mode & 07777U));
-  return text.data();
-}
-
 // One page's two copies.
 struct Page {
   OrderedJson entries = OrderedJson::array();
@@ -143,7 +115,7 @@ struct Page {
   std::size_t name_bytes = 0;
 
   void add(const Entry& entry, const std::string& target) {
-    const auto [type, letter] = type_of(entry.info.st_mode);
+    const auto [type, letter] = kind_of_file(entry.info.st_mode);
     OrderedJson json;
     json["type"] = type;
     if (is_utf8(entry.path)) {
@@ -155,7 +127,7 @@ struct Page {
     }
     json["size"] = entry.info.st_size;
     json["mtime"] = timestamp(entry.info.st_mtim);
-    json["mode"] = octal(entry.info.st_mode);
+    json["mode"] = octal_mode(entry.info.st_mode);
     lines.push_back(letter);
     lines += "\t" + std::to_string(entry.info.st_size) + "\t" + timestamp(entry.info.st_mtim) +
              "\t" + quote_name(entry.path);
@@ -229,7 +201,7 @@ class DirectoryReply {
       json["unreadable"] = listing.unreadable;
       text += "unreadable: " + std::to_string(listing.unreadable) + "\n";
     }
-    if (listing.entries.size() >= kMaxVisited) {
+    if (!listing.all_visited) {
       text += "note: only the first " + std::to_string(kMaxVisited) +
               " entries met were looked at; list a folder further down\n";
     }
@@ -253,10 +225,14 @@ ToolResult list_directory(const Arguments& arguments, CallContext& context) {
     return failed(std::move(folder).error());
   }
   context.facts().path = folder->shown;
-  const ListRequest request{.depth = static_cast<std::size_t>(arguments.integer("depth")),
-                            .include_hidden = arguments.flag("include_hidden"),
-                            .want_info = sort_named(arguments.text("sort")) != Sort::kName,
-                            .cancelled = [&context] { return context.cancelled(); }};
+  ListRequest request{.depth = static_cast<std::size_t>(arguments.integer("depth")),
+                      .include_hidden = arguments.flag("include_hidden"),
+                      .want_info = sort_named(arguments.text("sort")) != Sort::kName,
+                      .cancelled = [&context] { return context.cancelled(); }};
+  if (request.depth > 1 && arguments.flag("respect_gitignore")) {
+    request.respect_ignore = true;
+    request.ignore_above = find_ignore_above(workspace, *path);
+  }
   auto result = DirectoryReply(arguments, *folder).make(list_folder(folder->fd, request));
   return result.ok() ? std::move(*result) : failed(std::move(result).error());
 }
@@ -288,6 +264,10 @@ Tool list_directory_tool() {
        .fallback = std::int64_t{1},
        .minimum = 1,
        .maximum = kMaxDepth},
+      {.name = "respect_gitignore",
+       .type = ArgumentType::kBoolean,
+       .description = "Leave out ignored files when depth > 1.",
+       .fallback = true},
       {.name = "sort",
        .description = "Order; size and mtime begin with the largest.",
        .fallback = std::string_view("name"),

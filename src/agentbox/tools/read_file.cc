@@ -7,6 +7,9 @@
 #include "agentbox/call.h"
 #include "agentbox/file_reader.h"
 #include "agentbox/file_text.h"
+#include "agentbox/limits.h"
+#include "agentbox/mime.h"
+#include "agentbox/reply_builder.h"
 #include "agentbox/timestamps.h"
 #include "agentbox/tools/tools.h"
 #include "base/text.h"
@@ -34,7 +37,8 @@ constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
 "truncated":{"type":"boolean"},"eof":{"type":"boolean"},
 "lossy":{"type":"boolean","description":"Invalid UTF-8 was replaced (only with encoding=utf-8)."},
 "sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},
-"mtime":{"type":"string","description":"RFC 3339 UTC, ns."}},
+"mtime":{"type":"string","description":"RFC 3339 UTC, ns."},
+"mime_type":{"type":"string","description":"By content, else by name."}},
 "required":["path","size","mode","encoding","content","bytes_returned","truncated","eof"]})";
 
 enum class Mode { kBytes, kHead, kTail, kLines };
@@ -53,12 +57,18 @@ std::string_view mode_name(Mode mode) {
   return "";
 }
 
+// One copy of the content as JSON text: with the other and the rest they fit one reply. Without
+// dressing nothing can pass it: kMaxLimit bytes take six times as much at worst.
+constexpr std::size_t kMaxContentBytes = kMaxResultBytes / 2 - 16 * kKiB;
+static_assert(kMaxLimit * 6 < static_cast<std::int64_t>(kMaxContentBytes));
+
 // The piece as text or base64, and how it got there.
 struct Content {
   std::string text;
   bool is_base64 = false;
   bool lossy = false;
   bool lines_cut = false;
+  std::optional<std::size_t> lines = {};  // set where only so many fit
 };
 
 Content make_content(const Arguments& arguments, const FilePiece& piece,
@@ -75,9 +85,15 @@ Content make_content(const Arguments& arguments, const FilePiece& piece,
   content.text = valid ? piece.bytes : replace_invalid_utf8(piece.bytes);
   const LineStyle style{.numbers = arguments.flag("line_numbers"),
                         .first_number = first_number,
-                        .max_bytes = static_cast<std::size_t>(arguments.integer("max_line_chars"))};
+                        .max_bytes = static_cast<std::size_t>(arguments.integer("max_line_chars")),
+                        .max_encoded = kMaxContentBytes};
   if (style.numbers || style.max_bytes > 0) {
-    content.text = dress_lines(content.text, style, content.lines_cut);
+    Dressed dressed = dress_lines(content.text, style);
+    if (dressed.lines < count_lines(content.text)) {
+      content.lines = dressed.lines;
+    }
+    content.text = std::move(dressed.text);
+    content.lines_cut = dressed.cut;
   }
   return content;
 }
@@ -97,30 +113,6 @@ std::optional<std::uint64_t> first_line_number(Mode mode, const FilePiece& piece
   return std::nullopt;
 }
 
-// One reply's two copies, built line by line: what the text says, the data says too.
-class ReplyBuilder {
- public:
-  template <typename T>
-  void data(const char* name, T value) {
-    json_[name] = std::move(value);
-  }
-  void line(std::string_view name, std::string_view value) {
-    text_.append(name).append(": ").append(value).append("\n");
-  }
-  void both(const char* name, std::uint64_t value) {
-    data(name, value);
-    line(name, std::to_string(value));
-  }
-  [[nodiscard]] ToolResult finish(std::string_view content) {
-    text_.append("--- content ---\n").append(content);
-    return {.texts = {std::move(text_)}, .structured = std::move(json_), .error = {}};
-  }
-
- private:
-  OrderedJson json_;
-  std::string text_;
-};
-
 // Everything known about the answer.
 struct Answer {
   Mode mode;
@@ -128,6 +120,7 @@ struct Answer {
   const FilePiece& piece;
   const std::optional<FileScan>& scan;
   const Content& content;
+  std::string_view mime_type;
 };
 
 void add_place(ReplyBuilder& reply, const Answer& answer) {
@@ -148,8 +141,7 @@ void add_rest(ReplyBuilder& reply, const Answer& answer) {
   const bool eof = end >= static_cast<std::uint64_t>(answer.file.info.st_size);
   const bool more_than_asked = answer.mode == Mode::kBytes ? !eof : answer.piece.cut_short;
   const bool truncated = more_than_asked || answer.content.lines_cut;
-  reply.data("truncated", truncated);
-  reply.line("truncated", truncated ? "true" : "false");
+  reply.flag("truncated", truncated);
   reply.data("eof", eof);
   if (!eof) {
     reply.both("next_offset", end);
@@ -170,23 +162,22 @@ void add_rest(ReplyBuilder& reply, const Answer& answer) {
     reply.line("encoding", "base64");
   }
   if (answer.scan) {
-    reply.data("sha256", answer.scan->sha256);
-    reply.line("sha256", answer.scan->sha256);
+    reply.both("sha256", answer.scan->sha256);
   }
   reply.data("mtime", timestamp(answer.file.info.st_mtim));
+  reply.data("mime_type", answer.mime_type);
 }
 
 ToolResult word(const Answer& answer) {
   ReplyBuilder reply;
-  reply.data("path", answer.file.shown);
-  reply.line("path", answer.file.shown);
+  reply.both("path", answer.file.shown);
   reply.both("size", static_cast<std::uint64_t>(answer.file.info.st_size));
   reply.data("mode", mode_name(answer.mode));
   reply.data("encoding", answer.content.is_base64 ? "base64" : "utf-8");
   reply.data("content", answer.content.text);
   add_place(reply, answer);
   add_rest(reply, answer);
-  return reply.finish(answer.content.text);
+  return reply.finish("content", answer.content.text);
 }
 
 Outcome<FilePiece> read_piece(const FileReader& reader, Mode mode, const Arguments& arguments) {
@@ -206,6 +197,26 @@ Outcome<FilePiece> read_piece(const FileReader& reader, Mode mode, const Argumen
   return reader.bytes(number("offset"), arguments.text("encoding") == "base64");
 }
 
+// The content, and where lines and numbers take more than one reply has room for, PIECE without the
+// lines that did not fit: the first ones of a tail, else the last.
+Content fit_content(const Arguments& arguments, Mode mode, FilePiece& piece,
+                    std::uint64_t first_number) {
+  Content content = make_content(arguments, piece, first_number);
+  while (content.lines) {
+    if (mode == Mode::kTail) {
+      const std::string kept(last_lines(piece.bytes, *content.lines));
+      first_number += count_lines(piece.bytes) - *content.lines;
+      piece.offset += piece.bytes.size() - kept.size();
+      piece.bytes = kept;
+    } else {
+      piece.bytes = std::string(first_lines(piece.bytes, *content.lines));
+    }
+    piece.cut_short = true;
+    content = make_content(arguments, piece, first_number);
+  }
+  return content;
+}
+
 Outcome<ToolResult> read_opened(const Opened& file, Mode mode, const Arguments& arguments,
                                 CallContext& context) {
   const FileReader reader(file, static_cast<std::size_t>(arguments.integer("limit")),
@@ -223,9 +234,16 @@ Outcome<ToolResult> read_opened(const Opened& file, Mode mode, const Arguments& 
                      .hint = "Use line_numbers with head or start_line, or with tail and sha256",
                      .path = file.shown};
   }
+  const Content content = fit_content(arguments, mode, piece, first_number.value_or(1));
   context.facts().bytes_out = piece.bytes.size();
-  const Content content = make_content(arguments, piece, first_number.value_or(1));
-  return word({.mode = mode, .file = file, .piece = piece, .scan = scan, .content = content});
+  AB_TRY(first_bytes, reader.first_bytes(kMimeBytes));
+  const std::string_view type = mime_type(file.shown, first_bytes);
+  return word({.mode = mode,
+               .file = file,
+               .piece = piece,
+               .scan = scan,
+               .content = content,
+               .mime_type = type});
 }
 
 Outcome<Mode> choose_mode(const Arguments& arguments) {

@@ -9,6 +9,13 @@ namespace agentbox::mcp {
 [[nodiscard]] Tool read_file_tool();
 [[nodiscard]] Tool write_file_tool();
 [[nodiscard]] Tool list_directory_tool();
+[[nodiscard]] Tool move_file_tool();
+[[nodiscard]] Tool delete_file_tool();
+[[nodiscard]] Tool tail_log_tool();
+[[nodiscard]] Tool file_info_tool();
+[[nodiscard]] Tool create_directory_tool();
+[[nodiscard]] Tool read_files_tool();
+[[nodiscard]] Tool glob_files_tool();
 [[nodiscard]] Tool system_info_tool();
 [[nodiscard]] Tool list_blobs_tool();
 [[nodiscard]] Tool write_random_blob_tool();

@@ -1,12 +1,11 @@
 // edge: write_file: creates, replaces or appends to a file, all or nothing.
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "agentbox/box.h"
 #include "agentbox/call.h"
+#include "agentbox/file_kind.h"
 #include "agentbox/file_writer.h"
 #include "agentbox/tools/tools.h"
 #include "base/text.h"
@@ -26,12 +25,6 @@ constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
 "previous_sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},
 "in_place":{"type":"boolean","description":"Written into the old inode: it has several names, its folder takes no new file, or something was appended."}},
 "required":["path","bytes_written","size","mode","sha256","created"]})";
-
-std::string octal(mode_t mode) {
-  std::array<char, 16> text{};
-  (void)std::snprintf(text.data(), text.size(), "%04o", static_cast<unsigned>(mode));
-  return text.data();
-}
 
 Outcome<std::string> decode_content(const Arguments& arguments) {
   const std::string& content = arguments.text("content");
@@ -62,12 +55,12 @@ ToolResult reply(const std::string& shown, std::size_t written, const WriteOutco
   json["path"] = shown;
   json["bytes_written"] = written;
   json["size"] = outcome.size;
-  json["mode"] = octal(outcome.mode);
+  json["mode"] = octal_mode(outcome.mode);
   json["sha256"] = outcome.sha256;
   json["created"] = outcome.created;
   std::string text = "path: " + shown + "\nbytes_written: " + std::to_string(written) +
-                     "\nmode: " + octal(outcome.mode) + "\nsize: " + std::to_string(outcome.size) +
-                     "\nsha256: " + outcome.sha256 +
+                     "\nmode: " + octal_mode(outcome.mode) +
+                     "\nsize: " + std::to_string(outcome.size) + "\nsha256: " + outcome.sha256 +
                      "\ncreated: " + (outcome.created ? "true" : "false") + "\n";
   if (!outcome.previous_sha256.empty()) {
     json["previous_sha256"] = outcome.previous_sha256;

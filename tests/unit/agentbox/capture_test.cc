@@ -4,6 +4,7 @@
 #include "agentbox/environment.h"
 #include "agentbox/file_text.h"
 #include "agentbox/visible.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "support/catch.h"
 
@@ -104,12 +105,32 @@ TEST_CASE("lines are taken from either end of a text") {
 }
 
 TEST_CASE("lines are numbered and cut on request") {
-  bool cut = false;
-  CHECK(dress_lines("a\nb\n", {.numbers = true, .first_number = 9}, cut) == "9\ta\n10\tb\n");
-  CHECK(!cut);
-  CHECK(dress_lines("abcdef\nb", {.max_bytes = 3}, cut) ==
-        "abc[... 3 bytes of this line left out]\nb");
-  CHECK(cut);
+  const auto numbered = dress_lines("a\nb\n", {.numbers = true, .first_number = 9});
+  CHECK(numbered.text == "9\ta\n10\tb\n");
+  CHECK(!numbered.cut);
+  CHECK(numbered.lines == 2);
+  const auto cut = dress_lines("abcdef\nb", {.max_bytes = 3});
+  CHECK(cut.text == "abc[... 3 bytes of this line left out]\nb");
+  CHECK(cut.cut);
+  CHECK(cut.lines == 2);
+}
+
+TEST_CASE("lines are dressed as long as they fit as JSON text") {
+  // Each line is 1\tx\n: two escapes, so six bytes.
+  const std::string text = "x\nx\nx\n";
+  CHECK(dress_lines(text, {.numbers = true, .max_encoded = 18}).lines == 3);
+  const auto two = dress_lines(text, {.numbers = true, .max_encoded = 17});
+  CHECK(two.lines == 2);
+  CHECK(two.text == "1\tx\n2\tx\n");
+}
+
+TEST_CASE("the size of text inside JSON is what the encoder makes of it") {
+  std::string text = "plain \xc3\xa9";
+  for (char c = 0; c < 127; ++c) {
+    text.push_back(c);
+  }
+  text.push_back('\x7f');
+  CHECK(encoded_size(text) + 2 == dump_json(Json(text)).size());
 }
 
 TEST_CASE("a piece of a file is trimmed to whole characters") {

@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/fsuid.h>
-#include <sys/mount.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +13,7 @@
 #include "agentbox/leftovers.h"
 #include "base/text.h"
 #include "support/catch.h"
+#include "unit/agentbox/small_disk.h"
 #include "unit/agentbox/temporary_folder.h"
 
 using namespace agentbox;
@@ -43,25 +44,6 @@ struct Fixture {
     auto result = write(name, request);
     return result.ok() ? "" : result.error().code;
   }
-};
-
-// A file system of a few hundred KiB, which only root can mount.
-class SmallDisk {
- public:
-  SmallDisk() { mounted_ = ::mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, "size=256k") == 0; }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  ~SmallDisk() {
-    if (mounted_) {
-      (void)::umount2(folder_.path().c_str(), MNT_DETACH);
-    }
-  }
-  [[nodiscard]] bool mounted() const { return mounted_; }
-  [[nodiscard]] const std::string& path() const { return folder_.path(); }
-
- private:
-  TemporaryFolder folder_;
-  bool mounted_ = false;
 };
 
 }  // namespace
@@ -162,6 +144,26 @@ TEST_CASE("a file is written through a link that stays inside and the link stays
   }
 }
 
+TEST_CASE("what users set on a file outlives its replacement where the file system has such") {
+  for (const auto& features : {kAll, kNone}) {
+    Fixture box(features);
+    put_file(box.root.at("f"), "old");
+    const std::string path = box.root.at("f");
+    if (::setxattr(path.c_str(), "user.origin", "here", 4, 0) != 0) {
+      WARN("skipped: the file system of /tmp has no attributes of users");
+      return;
+    }
+    const auto result = box.write("f", {.data = "new"});
+    REQUIRE(result.ok());
+    CHECK(!result->in_place);
+    CHECK(file_content(path) == "new");
+    std::string value(16, '\0');
+    const ssize_t size = ::getxattr(path.c_str(), "user.origin", value.data(), value.size());
+    REQUIRE(size == 4);
+    CHECK(value.substr(0, 4) == "here");
+  }
+}
+
 TEST_CASE("appending adds to the end, creates what is missing, and hashes the whole") {
   for (const auto& features : {kAll, kNone}) {
     Fixture box(features);
@@ -174,14 +176,15 @@ TEST_CASE("appending adds to the end, creates what is missing, and hashes the wh
 }
 
 TEST_CASE("on a full disk a failed write leaves the old content and no other file") {
-  const SmallDisk disk;
+  const TemporaryFolder folder;
+  const SmallDisk disk(folder.path());
   if (!disk.mounted()) {
     WARN("skipped: only root can mount the small disk this test fills");
     return;
   }
   const std::string large(512 * 1024, 'x');
   for (const auto& features : {kAll, kNone}) {
-    Fixture box(features, disk.path());
+    Fixture box(features, folder.path());
     put_file(box.root.at("plain"), "old plain");
     put_file(box.root.at("linked"), "old linked");
     REQUIRE(::link(box.root.at("linked").c_str(), box.root.at("other").c_str()) == 0);

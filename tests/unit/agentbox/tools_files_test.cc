@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "agentbox/limits.h"
 #include "base/text.h"
 #include "support/catch.h"
 #include "unit/agentbox/tool_fixture.h"
@@ -252,6 +253,156 @@ TEST_CASE("a folder of a hundred thousand entries is listed within one page's si
   CHECK(result.structured["total"] == 100'000);
   CHECK(result.structured.contains("next_cursor"));
   CHECK(result.texts.front().size() + dump_json(result.structured).size() < 7UL << 20);
+}
+
+TEST_CASE("a hundred thousand entries are paged through without gaps or repetitions") {
+  ToolFixture box;
+  constexpr std::size_t kEntries = 100'000;
+  for (std::size_t i = 0; i < kEntries; ++i) {
+    REQUIRE(::mknod(box.at("f" + std::to_string(i)).c_str(), S_IFREG | 0600, 0) == 0);
+  }
+  std::set<std::string> seen;
+  std::string cursor;
+  do {
+    const auto json = box.structured(
+        list_directory_tool(),
+        R"({"limit":10000)" + (cursor.empty() ? "" : ",\"cursor\":" + json_text(cursor)) + "}");
+    CHECK(json["total"] == kEntries);
+    for (const auto& entry : json["entries"]) {
+      REQUIRE(seen.insert(entry["name"]).second);
+    }
+    if (cursor.empty()) {
+      // What comes and goes meanwhile neither repeats nor hides another.
+      put_file(box.at("a-new-one"), "");
+      REQUIRE(::unlink(box.at("a-new-one").c_str()) == 0);
+    }
+    cursor = json.value("next_cursor", "");
+  } while (!cursor.empty());
+  CHECK(seen.size() == kEntries);
+}
+
+TEST_CASE("numbered lines never pass the size of a reply, and the rest is pointed at") {
+  ToolFixture box;
+  const std::string newlines(524'288, '\n');
+  put_file(box.at("f"), newlines);
+  const auto fits = [](const ToolResult& result) {
+    REQUIRE(!result.error);
+    return dump_json(OrderedJson(result.texts)).size() + dump_json(result.structured).size() <
+           kMaxResultBytes;
+  };
+  const std::string numbered = R"({"path":"f","limit":524288,"line_numbers":true)";
+  const auto whole = box.call(read_file_tool(), numbered + "}");
+  CHECK(fits(whole));
+  CHECK(whole.structured["truncated"] == true);
+  CHECK(whole.structured["eof"] == false);
+  const std::uint64_t next = whole.structured["next_offset"];
+  CHECK(next == whole.structured["bytes_returned"]);
+  CHECK(next > 100'000);
+  const std::string content = whole.structured["content"];
+  CHECK(content.ends_with("\n" + std::to_string(next) + "\t\n"));
+
+  const auto head = box.call(read_file_tool(), numbered + R"(,"head":100000})");
+  CHECK(fits(head));
+  CHECK(head.structured["lines_returned"] == 100'000);
+  CHECK(head.structured["truncated"] == false);
+
+  // Of the last lines the last are kept. Each is cut, and says so in many more bytes than it has.
+  std::string pairs;
+  for (int i = 0; i < 170'000; ++i) {
+    pairs += "ab\n";
+  }
+  put_file(box.at("g"), pairs);
+  const auto tail = box.call(
+      read_file_tool(),
+      R"({"path":"g","limit":524288,"line_numbers":true,"max_line_chars":1,"tail":100000})");
+  CHECK(fits(tail));
+  CHECK(tail.structured["truncated"] == true);
+  CHECK(tail.structured["eof"] == true);
+  CHECK(tail.structured["lines_returned"] < 100'000);
+  CHECK(tail.structured["content"].get<std::string>().find("\n170000\ta[... 1 bytes") !=
+        std::string::npos);
+}
+
+TEST_CASE("every read of a file with the costliest characters fits one reply") {
+  ToolFixture box;
+  put_file(box.at("f"), std::string(524'288, '\x01'));
+  for (const char* const more : {"", R"(,"line_numbers":true)", R"(,"encoding":"base64")"}) {
+    const auto result =
+        box.call(read_file_tool(), R"({"path":"f","limit":524288)" + std::string(more) + "}");
+    REQUIRE(!result.error);
+    CHECK(dump_json(OrderedJson(result.texts)).size() + dump_json(result.structured).size() <
+          kMaxResultBytes);
+  }
+}
+
+TEST_CASE("a file of more than four gibibytes is seen whole, and any part of it read") {
+  ToolFixture box;
+  constexpr std::uint64_t kHole = 4ULL << 30;
+  const std::string path = box.at("huge");
+  put_file(path, "begin\n");
+  REQUIRE(::truncate(path.c_str(), static_cast<off_t>(kHole)) == 0);
+  { std::ofstream(path, std::ios::binary | std::ios::app) << "\nend of it\n"; }
+  const std::uint64_t size = kHole + 11;
+  const auto part = box.structured(read_file_tool(), R"({"path":"huge","offset":4294967297})");
+  CHECK(part["size"] == size);
+  CHECK(part["offset"] == kHole + 1);
+  CHECK(part["content"] == "end of it\n");
+  CHECK(part["eof"] == true);
+  CHECK(!part.contains("sha256"));
+  CHECK(box.structured(read_file_tool(), R"({"path":"huge","tail":1})")["content"] ==
+        "end of it\n");
+  CHECK(box.structured(read_file_tool(), R"({"path":"huge","head":1})")["next_offset"] == 6);
+  CHECK(box.structured(list_directory_tool(), "{}")["entries"][0]["size"] == size);
+  CHECK(box.structured(
+            tail_log_tool(),
+            R"({"path":"huge","start_offset":4294967297,"follow_seconds":0})")["content"] ==
+        "end of it\n");
+  CHECK(box.structured(file_info_tool(), R"({"path":"huge"})")["size"] == size);
+  CHECK(box.structured(move_file_tool(), R"({"source":"huge","destination":"h2"})")["replaced"] ==
+        false);
+  CHECK(box.structured(delete_file_tool(), R"({"path":"h2"})")["bytes_deleted"] == size);
+}
+
+TEST_CASE("names that are no UTF-8 pass through every file tool and back") {
+  ToolFixture box;
+  const std::string name = R"("\"d\\377\\nx\"")";  // "d\377\nx" in quotes, as JSON
+  const std::string bytes = "d\xff\nx";
+  CHECK(box.structured(write_file_tool(), R"({"path":)" + name + R"(,"content":"1"})")["created"] ==
+        true);
+  CHECK(file_content(box.at(bytes)) == "1");
+  CHECK(box.structured(read_file_tool(), R"({"path":)" + name + "}")["content"] == "1");
+  CHECK(box.structured(file_info_tool(), R"({"path":)" + name + "}")["size"] == 1);
+  CHECK(box.structured(
+            tail_log_tool(),
+            R"({"path":)" + name + R"(,"start_offset":0,"follow_seconds":0})")["content"] == "1");
+  const auto moved =
+      box.structured(move_file_tool(), R"({"source":)" + name + R"(,"destination":"e/\"\\376\""})");
+  CHECK(!moved["replaced"].get<bool>());
+  CHECK(box.structured(read_files_tool(), R"({"paths":["e/\"\\376\""]})")["errors"] == 0);
+  CHECK(names_in(box.at("e")).size() == 1);
+  const auto again =
+      box.structured(move_file_tool(), R"({"source":"e","destination":"\"\\376\""})");
+  CHECK(file_content(box.at("\xfe/\"\\376\"")) == "1");
+  CHECK(is_utf8(dump_json(again)));
+  CHECK(again["destination"] == quote_name(box.at("\xfe")));
+  CHECK(box.structured(delete_file_tool(),
+                       R"({"path":"\"\\376\"","recursive":true})")["files_deleted"] == 1);
+  CHECK(names_in(box.root()).empty());
+}
+
+TEST_CASE("a file's type is told by what it holds, else by its name") {
+  ToolFixture box;
+  put_file(box.at("image.txt"), "\x89PNG\r\n\x1a\n....");
+  put_file(box.at("page.html"), "<p>");
+  put_file(box.at("lying.json"), std::string("\0\1\2", 3));
+  put_file(box.at("plain"), "hello");
+  const auto type = [&](const std::string& name) {
+    return box.structured(read_file_tool(), R"({"path":")" + name + "\"}")["mime_type"];
+  };
+  CHECK(type("image.txt") == "image/png");
+  CHECK(type("page.html") == "text/html");
+  CHECK(type("lying.json") == "application/octet-stream");
+  CHECK(type("plain") == "text/plain");
 }
 
 TEST_CASE("blobs answer what the seed server answers, word for word") {
