@@ -54,6 +54,10 @@ inline constexpr std::chrono::seconds kFlushStallTime{10};
 /// Two progress messages a second are enough for a person and cheap for a slow link.
 inline constexpr std::chrono::milliseconds kProgressInterval{500};
 inline constexpr std::size_t kMaxProgressMessageBytes = 512;
+/// A call that has nothing new to say still says that it lives: clients give up on silent ones.
+inline constexpr std::chrono::seconds kProgressHeartbeat{10};
+/// Each open subscription is a request in flight that costs a few bytes; clients open one.
+inline constexpr std::size_t kMaxListens = 16;
 
 #ifdef AGENTBOX_SANITIZED
 /// Instrumented frames are several times larger.
@@ -88,6 +92,9 @@ inline constexpr std::array kLimitRows{
              "running calls may finish after SIGTERM"},
     LimitRow{"progress_interval_ms", kProgressInterval.count(),
              "shortest time between two progress messages of a call"},
+    LimitRow{"progress_heartbeat_seconds", kProgressHeartbeat.count(),
+             "longest time between them, where the caller asked for progress"},
+    LimitRow{"subscriptions", kMaxListens, "subscriptions open at once (2026-07-28 only)"},
 };
 
 }  // namespace agentbox::mcp

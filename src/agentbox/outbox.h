@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <variant>
 
@@ -19,11 +21,13 @@ class Outbox {
  public:
   /// Takes lines, records and nothing else of ACTIONS.
   void add(Actions& actions);
+  /// Takes the reply to the call ID_JSON back, if it is here and not a byte of it is gone.
+  void withdraw(const std::string& id_json);
 
   [[nodiscard]] bool has_lines() const { return !lines_.empty(); }
   [[nodiscard]] bool has_records() const { return !held_.empty(); }
   [[nodiscard]] bool empty() const { return lines_.empty() && held_.empty(); }
-  /// Bytes that wait for the client.
+  /// Bytes that wait for the client, those that wait for the door before included.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
   /// Writes what FD takes without blocking; true where it took anything. SOCKET says what it is: a
@@ -33,12 +37,19 @@ class Outbox {
   [[nodiscard]] Status send_records(int fd);
 
  private:
-  using Held = std::variant<record::ToolCalled, std::string>;
-  void add_line(std::string line);
+  struct Line {
+    std::string text;
+    std::string reply_to;  // see SendLine; empty where it can't be taken back
+  };
+  using Held = std::variant<record::ToolCalled, Line>;
+  void add_line(Line line);
   void took(std::size_t bytes);
+  void drop_first();
 
-  std::deque<std::string> lines_;
+  std::deque<Line> lines_;      // one that was taken back stays as an empty one
   std::size_t first_sent_ = 0;  // bytes of the first line that are gone
+  std::uint64_t dropped_ = 0;   // lines that were first once: numbers a line for good
+  std::map<std::string, std::uint64_t> replies_;  // numbers of the lines with reply_to
   std::size_t bytes_ = 0;
   std::deque<Held> held_;
 };

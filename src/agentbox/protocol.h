@@ -40,6 +40,7 @@ inline constexpr std::string_view kProtocolVersion = "io.modelcontextprotocol/pr
 inline constexpr std::string_view kClientCapabilities =
     "io.modelcontextprotocol/clientCapabilities";
 inline constexpr std::string_view kLogLevel = "io.modelcontextprotocol/logLevel";
+inline constexpr std::string_view kSubscriptionId = "io.modelcontextprotocol/subscriptionId";
 inline constexpr std::string_view kServerInfo = "io.modelcontextprotocol/serverInfo";
 inline constexpr std::string_view kError = "agentbox/error";
 }  // namespace meta

@@ -167,6 +167,20 @@ std::string empty_result(Version version) {
   return dump_json(result);
 }
 
+std::string acknowledged_line(std::string_view id_json) {
+  // The id is put in as the text it came as: type and value are the client's.
+  std::string line = R"({"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",)"
+                     R"("params":{"notifications":{},"_meta":{")";
+  return line.append(meta::kSubscriptionId).append("\":").append(id_json).append("}}}");
+}
+
+std::string listen_result(std::string_view id_json) {
+  std::string result = R"({"resultType":"complete","_meta":{")";
+  result.append(meta::kSubscriptionId).append("\":").append(id_json);
+  result.append(",\"").append(meta::kServerInfo).append("\":");
+  return result.append(dump_json(server_info(Version::k2026_07_28))).append("}}");
+}
+
 std::string tools_list_result(std::span<const Tool> tools, Role role, Version version) {
   OrderedJson result = open_result(version);
   result["tools"] = OrderedJson::array();

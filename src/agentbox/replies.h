@@ -17,6 +17,10 @@ namespace agentbox::mcp {
 [[nodiscard]] std::string discover_result();
 /// An empty result.
 [[nodiscard]] std::string empty_result(Version version);
+/// The first word on the subscription that the request ID_JSON opens: no kind is promised.
+[[nodiscard]] std::string acknowledged_line(std::string_view id_json);
+/// The last word on it.
+[[nodiscard]] std::string listen_result(std::string_view id_json);
 /// The tools that ROLE may call, in table order, on one page.
 [[nodiscard]] std::string tools_list_result(std::span<const Tool> tools, Role role,
                                             Version version);

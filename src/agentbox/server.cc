@@ -104,6 +104,9 @@ std::optional<TimePoint> Server::next_deadline() const {
   keep_earlier(earliest, grace_ends_);
   keep_earlier(earliest, unwind_ends_);
   keep_earlier(earliest, flush_ends_);
+  if (!lost_) {
+    keep_earlier(earliest, session_.next_heartbeat());
+  }
   return earliest;
 }
 
@@ -182,6 +185,8 @@ void Server::apply(Actions actions) {
       calls_.add(std::move(*start));
     } else if (const auto* cancel = std::get_if<CancelCall>(&action)) {
       calls_.cancel(cancel->key);
+    } else if (const auto* withdraw = std::get_if<WithdrawReply>(&action)) {
+      outbox_.withdraw(withdraw->id_json);
     }
   }
   outbox_.add(actions);
@@ -209,6 +214,9 @@ void Server::send_output(const Ready& ready, TimePoint now) {
 void Server::pass_deadlines(TimePoint now) {
   if (!input_ended_ && !lost_) {
     check_hello(now);
+  }
+  if (!lost_) {
+    apply(session_.heartbeats(now));
   }
   if (!ending_ || lost_) {
     return;
@@ -246,6 +254,7 @@ void Server::end_input(TimePoint now) {
 
 void Server::begin_ending(TimePoint grace_ends) {
   ending_ = true;
+  apply(session_.end_listens());
   // An earlier end stands; once it has passed there is nothing left to wait for.
   if (!unwind_ends_ && (!grace_ends_ || grace_ends < *grace_ends_)) {
     grace_ends_ = grace_ends;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,7 +30,12 @@ using CallKey = std::uint64_t;
 /// Write this line (its end is added by the writer).
 struct SendLine {
   std::string line;
-  bool droppable = false;  ///< progress and log messages: may be left out when output is stuck
+  bool droppable = false;     ///< progress and log messages: may be left out when output is stuck
+  std::string reply_to = {};  ///< of a call's reply outside a batch: the id as JSON text
+};
+/// Take the reply to this id back if not a byte of it was sent: its call is cancelled.
+struct WithdrawReply {
+  std::string id_json;
 };
 /// Tell the door of a finished call, before any line that follows in the same list.
 struct SendRecord {
@@ -47,7 +53,7 @@ struct StartCall {
 struct CancelCall {
   CallKey key = 0;
 };
-using Action = std::variant<SendLine, SendRecord, StartCall, CancelCall>;
+using Action = std::variant<SendLine, SendRecord, StartCall, CancelCall, WithdrawReply>;
 using Actions = std::vector<Action>;
 
 class Session {
@@ -58,12 +64,19 @@ class Session {
   [[nodiscard]] Actions on_line(const Line& line, TimePoint now);
   [[nodiscard]] Actions on_progress(CallKey key, double value, std::string_view message,
                                     TimePoint now);
+  /// When heartbeats() has something to say next; nothing while no call wants progress.
+  [[nodiscard]] std::optional<TimePoint> next_heartbeat() const;
+  /// Progress of the calls that said nothing for kProgressHeartbeat. It grows by less than any
+  /// count of bytes does, so that the next real one is larger.
+  [[nodiscard]] Actions heartbeats(TimePoint now);
   /// RESULT is what render_tool_result() made of the call's result for the version it started with.
   [[nodiscard]] Actions on_call_done(CallKey key, const RenderedResult& result,
                                      const CallFacts& facts, TimePoint now);
 
   /// From now on new calls are answered SHUTTING_DOWN.
   void refuse_calls() { refusing_ = true; }
+  /// Ends every subscription, as its server may.
+  [[nodiscard]] Actions end_listens();
   /// Answers every call that still runs with SHUTTING_DOWN and cancels it.
   [[nodiscard]] Actions abandon_calls(TimePoint now);
   /// Cancels every call without a reply: nobody reads any more.
@@ -71,6 +84,7 @@ class Session {
 
   /// Calls started and not yet done, cancelled ones included.
   [[nodiscard]] std::size_t calls() const { return calls_.size(); }
+  [[nodiscard]] std::size_t listens() const { return listens_.size(); }
   /// Calls that will still be answered.
   [[nodiscard]] std::size_t calls_to_answer() const { return by_id_.size(); }
   /// Whether any valid message has come yet.
@@ -79,8 +93,8 @@ class Session {
  private:
   struct Progress {
     std::string token_json;
-    std::optional<double> value;
-    TimePoint sent;
+    std::optional<double> value;  ///< of the last one sent
+    TimePoint sent;               ///< when that was, or the call's start
   };
   struct Call {
     const Tool* tool = nullptr;
@@ -116,6 +130,7 @@ class Session {
                                    Actions& out);
   void dispatch(const Request& request, const Context& context, Actions& out);
   void list_tools(const Request& request, const Context& context, Actions& out);
+  void listen(const Request& request, const Context& context, Actions& out);
   void set_level(const Request& request, const Context& context, Actions& out);
   void call_tool(const Request& request, const Context& context, Actions& out);
   void start_call(const Request& request, const Tool& tool, const Json& given,
@@ -138,6 +153,7 @@ class Session {
   LogLevel log_level_ = LogLevel::kWarning;  // of the handshake's era
   std::map<CallKey, Call> calls_;
   std::map<RequestId, CallKey> by_id_;  // calls still to be answered
+  std::set<RequestId> listens_;         // subscriptions, open until cancelled
   std::map<std::uint64_t, Batch> batches_;
   CallKey last_key_ = 0;
   std::uint64_t last_batch_ = 0;

@@ -12,6 +12,9 @@
 namespace agentbox::mcp {
 namespace {
 
+// A call of an hour has 360 heartbeats: together they stay below one byte.
+constexpr double kHeartbeatStep = 0.001;
+
 // Counts of bytes are whole numbers and look like it.
 std::string number_json(double value) {
   const bool whole = std::trunc(value) == value && std::abs(value) < 0x1p53;
@@ -29,6 +32,17 @@ record::ToolCalled describe_call(const Tool& tool, const Json& given) {
   record.arguments_bytes = arguments.size();
   record.arguments_sha256 = sha256_hex(arguments);
   return record;
+}
+
+// The token is put in as the text it came as: type and value are the client's.
+SendLine progress_line(const std::string& token_json, double value, std::string_view message) {
+  std::string line = R"({"jsonrpc":"2.0","method":"notifications/progress","params":{)";
+  line += R"("progressToken":)" + token_json;
+  line += R"(,"progress":)" + number_json(value);
+  if (!message.empty()) {
+    line += R"(,"message":)" + dump_json(Json(cut_text(message, kMaxProgressMessageBytes)));
+  }
+  return SendLine{.line = line + "}}", .droppable = true};
 }
 
 std::uint64_t microseconds_between(TimePoint start, TimePoint end) {
@@ -78,7 +92,8 @@ void Session::start_call(const Request& request, const Tool& tool, const Json& g
   if (const Json* envelope = find_envelope(request.params)) {
     if (const Json* token = find_member(*envelope, "progressToken")) {
       if (auto id = read_id(*token)) {
-        call.progress = Progress{.token_json = std::move(id->json), .value = {}, .sent = {}};
+        call.progress =
+            Progress{.token_json = std::move(id->json), .value = {}, .sent = context.now};
       }
     }
   }
@@ -110,14 +125,37 @@ Actions Session::on_progress(CallKey key, double value, std::string_view message
   }
   progress.value = value;
   progress.sent = now;
-  // The token is put in as the text it came as: type and value are the client's.
-  std::string line = R"({"jsonrpc":"2.0","method":"notifications/progress","params":{)";
-  line += R"("progressToken":)" + progress.token_json;
-  line += R"(,"progress":)" + number_json(value);
-  if (!message.empty() && features(at->second.version).progress_message) {
-    line += R"(,"message":)" + dump_json(Json(cut_text(message, kMaxProgressMessageBytes)));
+  out.push_back(progress_line(progress.token_json, value,
+                              features(at->second.version).progress_message ? message : ""));
+  return out;
+}
+
+std::optional<TimePoint> Session::next_heartbeat() const {
+  std::optional<TimePoint> next;
+  for (const auto& [key, call] : calls_) {
+    if (!call.answered && call.progress) {
+      const TimePoint due = call.progress->sent + kProgressHeartbeat;
+      next = next ? std::min(*next, due) : due;
+    }
   }
-  out.emplace_back(SendLine{.line = line + "}}", .droppable = true});
+  return next;
+}
+
+Actions Session::heartbeats(TimePoint now) {
+  Actions out;
+  for (auto& [key, call] : calls_) {
+    if (call.answered || !call.progress || now - call.progress->sent < kProgressHeartbeat) {
+      continue;
+    }
+    Progress& progress = *call.progress;
+    progress.value = progress.value ? *progress.value + kHeartbeatStep : 0;
+    progress.sent = now;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - call.started);
+    out.push_back(progress_line(progress.token_json, *progress.value,
+                                features(call.version).progress_message
+                                    ? "running for " + std::to_string(seconds.count()) + " s"
+                                    : ""));
+  }
   return out;
 }
 
@@ -150,6 +188,9 @@ Actions Session::on_call_done(CallKey key, const RenderedResult& result, const C
   out.emplace_back(SendRecord{record});
   log_call(call, result, out);
   reply(call.batch, call.id.json, result_line(call.id.json, result.json), out);
+  if (auto* line = std::get_if<SendLine>(&out.back()); line != nullptr && !call.batch) {
+    line->reply_to = call.id.json;
+  }
   return out;
 }
 
@@ -183,8 +224,12 @@ void Session::on_notification(const Notification& notification, Actions& out) {
   if (!id) {
     return;
   }
+  if (listens_.erase(*id) > 0) {
+    return;
+  }
   const auto at = by_id_.find(*id);
   if (at == by_id_.end()) {
+    out.emplace_back(WithdrawReply{id->json});
     return;
   }
   const CallKey key = at->second;

@@ -72,7 +72,8 @@ class Checker {
 
 }  // namespace
 
-// The first byte picks the role; a line "." ends the oldest call, "!" makes it progress.
+// The first byte picks the role; a line "." ends the oldest call, "!" makes it progress, "~" lets
+// the time of a heartbeat pass.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   const Role role = text.starts_with('r') ? Role::kReader : Role::kAgent;
@@ -95,16 +96,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       finish(checker.next());
     } else if (line->text == "!") {
       checker.take(session.on_progress(1, 1, line->text, now));
+    } else if (line->text == "~") {
+      now += kProgressHeartbeat;
+      checker.take(session.heartbeats(now));
+      const auto next = session.next_heartbeat();
+      if (next && *next <= now) {
+        std::abort();
+      }
     } else {
       checker.take(session.on_line(*line, now));
     }
   }
+  checker.take(session.end_listens());
   session.refuse_calls();
   checker.take(session.abandon_calls(now));
   while (const CallKey key = checker.next()) {
     finish(key);
   }
-  if (session.calls() != 0 || session.calls_to_answer() != 0) {
+  if (session.calls() != 0 || session.calls_to_answer() != 0 || session.listens() != 0) {
     std::abort();
   }
   return 0;

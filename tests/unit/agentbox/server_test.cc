@@ -388,6 +388,49 @@ TEST_CASE("while the door takes no records replies wait and ping does not") {
   }
 }
 
+TEST_CASE("while the door takes no records, large replies that wait hold calls back") {
+  Running running({}, Running::Kind::kSocket, true);
+  Client& client = running.client();
+  client.shake_hands();
+  constexpr int kCalls = 80;
+  const std::string arguments = R"({"bytes":1000000})";
+  for (int id = 1; id <= kCalls; ++id) {
+    client.say(call(id, "big", arguments));
+  }
+  // Nothing is lost by it.
+  std::set<std::string> starts;
+  int records = 0;
+  while (starts.size() < kCalls) {
+    if (records < kCalls &&
+        wait_readable(running.records().get(), std::chrono::steady_clock::now())) {
+      REQUIRE(receive_record(running.records().get()).ok());
+      ++records;
+    } else if (client.has_input()) {
+      const std::string line = client.read_line();
+      REQUIRE(line.size() > 1'000'000);
+      starts.insert(line.substr(0, 30));
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  CHECK(records == kCalls);
+}
+
+TEST_CASE("a subscription is ended with a result at the end of input [27]") {
+  Running running;
+  Client& client = running.client();
+  const std::string envelope = R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                               R"("io.modelcontextprotocol/clientCapabilities":{}})";
+  client.say(R"({"jsonrpc":"2.0","id":"s","method":"subscriptions/listen",)"
+             R"("params":{"notifications":{},)" +
+             envelope + "}}");
+  CHECK(client.read_line().find("acknowledged") != std::string::npos);
+  client.end_input();
+  CHECK(client.read_line().find(R"("id":"s","result")") != std::string::npos);
+  CHECK(client.read_line().empty());
+  CHECK(running.exit_code() == kExitOk);
+}
+
 TEST_CASE("without the door's ear no reply leaves") {
   Running running({}, Running::Kind::kSocket, true);
   Client& client = running.client();
@@ -396,6 +439,24 @@ TEST_CASE("without the door's ear no reply leaves") {
   client.say(call(1, "measure"));
   CHECK(client.read_line().empty());
   CHECK(running.exit_code() == kExitOk);
+}
+
+TEST_CASE("a probe that discovers and leaves, many times over, leaves nothing [40]") {
+  std::thread([] {}).join();  // a sanitizer keeps a descriptor from the first thread on
+  const std::size_t before = open_descriptors();
+  for (int round = 0; round < 300; ++round) {
+    Running running;
+    running.client().say(
+        R"({"jsonrpc":"2.0","id":"probe","method":"server/discover","params":{"_meta":{)"
+        R"("io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+        R"("io.modelcontextprotocol/clientCapabilities":{}}}})");
+    if (round % 2 == 0) {
+      REQUIRE(running.client().read_line().find("supportedVersions") != std::string::npos);
+    }
+    running.client().close();
+    REQUIRE(running.exit_code() == kExitOk);
+  }
+  CHECK(open_descriptors() == before);
 }
 
 TEST_CASE("sessions leave no descriptor behind, however they end [40] [H3-015]") {

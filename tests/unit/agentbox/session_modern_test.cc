@@ -1,4 +1,5 @@
 // pure: the session without a handshake, and both eras on one channel.
+#include "agentbox/limits.h"
 #include "agentbox/session.h"
 #include "support/catch.h"
 #include "talk.h"
@@ -68,7 +69,7 @@ TEST_CASE("methods that the modern revision dropped are not found [14]") {
   talk.shake_hands();
   for (const char* const method :
        {"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/list",
-        "tasks/result", "subscriptions/listen"}) {
+        "tasks/result", "resources/list", "prompts/list"}) {
     CHECK(error_code(talk.ask(modern("1", method))) == rpc::kMethodNotFound);
   }
 }
@@ -130,6 +131,85 @@ TEST_CASE("a modern request is cancelled by a notification with or without envel
                  R"("io.modelcontextprotocol/clientCapabilities":{}}}})")
             .empty());
   CHECK(talk.cancelled().size() == 2);
+}
+
+TEST_CASE(
+    "a subscription is acknowledged first, tagged with its id, and promises nothing [27] [29]") {
+  Talk talk;
+  CHECK(talk.ask(modern(R"("é")", "subscriptions/listen",
+                        R"("notifications":{"toolsListChanged":true,"promptsListChanged":true,)"
+                        R"("resourceSubscriptions":["file:///x"],"taskIds":["t"]},)",
+                        R"(,"io.modelcontextprotocol/logLevel":"debug")")) ==
+        R"({"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",)"
+        R"("params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":"é"}}})");
+  CHECK(talk.session().listens() == 1);
+  CHECK(talk.session().calls_to_answer() == 0);
+
+  // It stays open, and nothing that goes on besides shows on it.
+  static_cast<void>(talk.say(modern("2", "tools/call", kCallLook)));
+  CHECK(talk.finish(talk.started().at(0).key).size() == 1);
+
+  // Its id is in flight; another one may be opened.
+  CHECK(error_code(talk.ask(modern(R"("é")", "tools/list"))) == rpc::kInvalidRequest);
+  CHECK(talk.ask(modern("3", "subscriptions/listen", R"("notifications":{},)"))
+            .find(R"(subscriptionId":3}})") != std::string::npos);
+}
+
+TEST_CASE("a subscription cancelled by its client ends without a word [27]") {
+  Talk talk;
+  static_cast<void>(talk.ask(modern("1", "subscriptions/listen", R"("notifications":{},)")));
+  CHECK(talk.say(cancel(R"("1")")).empty());
+  CHECK(talk.session().listens() == 1);
+  CHECK(talk.say(cancel("1")).empty());
+  CHECK(talk.session().listens() == 0);
+  CHECK(talk.end_listens().empty());
+  CHECK(error_code(talk.ask(modern("1", "tools/list"))) == 0);
+}
+
+TEST_CASE("a subscription that the server ends gets its result [27]") {
+  Talk talk;
+  static_cast<void>(talk.ask(modern("1", "subscriptions/listen", R"("notifications":{},)")));
+  const auto lines = talk.end_listens();
+  REQUIRE(lines.size() == 1);
+  const auto reply = reply_of(lines.front());
+  CHECK(reply.at("id") == 1);
+  CHECK(reply.at("result").at("resultType") == "complete");
+  CHECK(reply.at("result").at("_meta").at("io.modelcontextprotocol/subscriptionId") == 1);
+  CHECK(reply.at("result").at("_meta").contains("io.modelcontextprotocol/serverInfo"));
+
+  talk.session().refuse_calls();
+  const auto late = talk.say(modern("2", "subscriptions/listen", R"("notifications":{},)"));
+  REQUIRE(late.size() == 2);
+  CHECK(late.front().find("acknowledged") != std::string::npos);
+  CHECK(reply_of(late.back()).at("id") == 2);
+}
+
+TEST_CASE("a subscription without its filter, one too many, or of the other era is refused [27]") {
+  Talk talk;
+  CHECK(error_code(talk.ask(modern("1", "subscriptions/listen"))) == rpc::kInvalidParams);
+  CHECK(error_code(talk.ask(modern("1", "subscriptions/listen", R"("notifications":[],)"))) ==
+        rpc::kInvalidParams);
+  for (std::size_t i = 0; i < kMaxListens; ++i) {
+    CHECK(error_code(talk.ask(
+              modern(std::to_string(i), "subscriptions/listen", R"("notifications":{},)"))) == 0);
+  }
+  CHECK(error_code(talk.ask(modern("99", "subscriptions/listen", R"("notifications":{},)"))) ==
+        rpc::kInvalidParams);
+  static_cast<void>(talk.say(cancel("0")));
+  CHECK(error_code(talk.ask(modern("99", "subscriptions/listen", R"("notifications":{},)"))) == 0);
+}
+
+TEST_CASE("messages of a modern call come only while it runs and only where asked for [29]") {
+  Talk talk;
+  static_cast<void>(talk.say(
+      modern("1", "tools/call", kCallLook, R"(,"io.modelcontextprotocol/logLevel":"warning")")));
+  CHECK(talk.finish(talk.started().at(0).key).size() == 1);
+  static_cast<void>(talk.say(
+      modern("2", "tools/call", kCallLook, R"(,"io.modelcontextprotocol/logLevel":"debug")")));
+  const auto lines = talk.finish(talk.started().at(1).key);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines.front().find("notifications/message") != std::string::npos);
+  CHECK(reply_of(lines.back()).at("id") == 2);
 }
 
 TEST_CASE("a batch is never allowed before a handshake for it") {

@@ -203,6 +203,35 @@ TEST_CASE("arguments may be left out") {
   CHECK(talk.started().size() == 2);
 }
 
+TEST_CASE("a call that asks to be a task is a plain call, since tasks are not offered [33] [34]") {
+  for (const std::string version : {"2024-11-05", "2025-06-18", "2025-11-25"}) {
+    Talk talk;
+    talk.shake_hands(version);
+    CHECK(talk.say(call_poke("1", R"(,"task":{"ttl":60000})")).empty());
+    REQUIRE(talk.started().size() == 1);
+    const auto lines = talk.finish(talk.started().at(0).key);
+    REQUIRE(lines.size() == 1);
+    CHECK(result_of(lines.front()).at("content").at(0).at("text") == "done");
+    for (const char* const method : {"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"}) {
+      CHECK(error_code(talk.ask(legacy("2", method, R"({"taskId":"x"})"))) == rpc::kMethodNotFound);
+    }
+  }
+}
+
+TEST_CASE("what is not offered is an unknown method in every revision [25] [31] [32]") {
+  for (const std::string version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
+    Talk talk;
+    talk.shake_hands(version);
+    for (const char* const method :
+         {"resources/list", "resources/read", "resources/templates/list", "resources/subscribe",
+          "prompts/list", "prompts/get", "completion/complete", "roots/list",
+          "sampling/createMessage"}) {
+      CHECK(error_code(talk.ask(legacy("1", method, R"({"uri":"file:///x","name":"x"})"))) ==
+            rpc::kMethodNotFound);
+    }
+  }
+}
+
 TEST_CASE("a call's record comes before its reply") {
   Talk talk;
   talk.shake_hands();
@@ -309,6 +338,71 @@ TEST_CASE("progress goes out with the token as it was sent, and grows [23]") {
   static_cast<void>(talk.finish(started.at(0).key));
   talk.pass(kProgressInterval);
   CHECK(talk.progress(started.at(0).key, 100, "after the reply").empty());
+}
+
+TEST_CASE("a call with nothing new to say is said to live every ten seconds [23]") {
+  Talk talk;
+  talk.shake_hands();
+  CHECK_FALSE(talk.session().next_heartbeat());
+  static_cast<void>(talk.say(call_poke("1", R"(,"_meta":{"progressToken":"t"})")));
+  static_cast<void>(talk.say(call_poke("2")));
+  const CallKey key = talk.started().at(0).key;
+  REQUIRE(talk.session().next_heartbeat());
+  CHECK(*talk.session().next_heartbeat() == talk.now() + kProgressHeartbeat);
+  talk.pass(kProgressHeartbeat - std::chrono::milliseconds(1));
+  CHECK(talk.heartbeats().empty());
+  talk.pass(std::chrono::milliseconds(1));
+  CHECK(talk.heartbeats() ==
+        std::vector<std::string>{
+            R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t",)"
+            R"("progress":0,"message":"running for 10 s"}})"});
+  CHECK(talk.heartbeats().empty());
+
+  // Values grow over beats and real news alike, however many beats there are.
+  double last = 0;
+  const auto expect_growth = [&](const std::vector<std::string>& lines) {
+    REQUIRE(lines.size() == 1);
+    const double value =
+        parse_json(lines.front()).value().at("params").at("progress").get<double>();
+    CHECK(value > last);
+    last = value;
+  };
+  for (int beat = 0; beat < 360; ++beat) {
+    talk.pass(kProgressHeartbeat);
+    expect_growth(talk.heartbeats());
+  }
+  talk.pass(kProgressInterval);
+  expect_growth(talk.progress(key, 1, "the first byte"));
+  talk.pass(kProgressHeartbeat);
+  expect_growth(talk.heartbeats());
+  talk.pass(kProgressInterval);
+  expect_growth(talk.progress(key, 2, "the second byte"));
+  CHECK(*talk.session().next_heartbeat() == talk.now() + kProgressHeartbeat);
+
+  static_cast<void>(talk.finish(key));
+  talk.pass(kProgressHeartbeat);
+  CHECK(talk.heartbeats().empty());
+  CHECK_FALSE(talk.session().next_heartbeat());
+}
+
+TEST_CASE("a cancelled call has no more heartbeats [21] [23]") {
+  Talk talk;
+  talk.shake_hands();
+  static_cast<void>(talk.say(call_poke("1", R"(,"_meta":{"progressToken":1})")));
+  static_cast<void>(talk.say(cancel("1")));
+  talk.pass(kProgressHeartbeat);
+  CHECK_FALSE(talk.session().next_heartbeat());
+  CHECK(talk.heartbeats().empty());
+}
+
+TEST_CASE("a cancellation that comes after the call's end takes its reply back if it can [21]") {
+  Talk talk;
+  talk.shake_hands();
+  static_cast<void>(talk.say(call_poke("5")));
+  static_cast<void>(talk.finish(talk.started().at(0).key));
+  CHECK(talk.say(cancel("5")).empty());
+  CHECK(talk.withdrawn() == std::vector<std::string>{"5"});
+  CHECK(talk.cancelled().empty());
 }
 
 TEST_CASE("progress messages are cut at a character and left out where there were none") {

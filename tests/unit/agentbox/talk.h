@@ -67,14 +67,19 @@ class Talk {
     return keep(session_.on_call_done(key, render_tool_result("poke", result, version_of(key)),
                                       facts, now_));
   }
+  std::vector<std::string> heartbeats() { return keep(session_.heartbeats(now_)); }
+  std::vector<std::string> end_listens() { return keep(session_.end_listens()); }
   std::vector<std::string> abandon() { return keep(session_.abandon_calls(now_)); }
   std::vector<std::string> drop() { return keep(session_.cancel_calls()); }
   void pass(std::chrono::milliseconds time) { now_ += time; }
+  [[nodiscard]] TimePoint now() const { return now_; }
 
   Session& session() { return session_; }
   /// Everything the session ever asked for, in order.
   std::vector<StartCall>& started() { return started_; }
   std::vector<CallKey>& cancelled() { return cancelled_; }
+  /// Ids as JSON text.
+  std::vector<std::string>& withdrawn() { return withdrawn_; }
   std::vector<record::ToolCalled>& records() { return records_; }
   /// "record", "line" in the order of the last answer.
   const std::vector<std::string>& order() const { return order_; }
@@ -102,6 +107,8 @@ class Talk {
         started_.push_back(std::move(*start));
       } else if (const auto* cancel = std::get_if<CancelCall>(&action)) {
         cancelled_.push_back(cancel->key);
+      } else if (const auto* withdraw = std::get_if<WithdrawReply>(&action)) {
+        withdrawn_.push_back(withdraw->id_json);
       }
     }
     return lines;
@@ -111,6 +118,7 @@ class Talk {
   TimePoint now_;
   std::vector<StartCall> started_;
   std::vector<CallKey> cancelled_;
+  std::vector<std::string> withdrawn_;
   std::vector<record::ToolCalled> records_;
   std::vector<std::string> order_;
 };
