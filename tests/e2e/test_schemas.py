@@ -1,0 +1,191 @@
+"""What is published of each tool holds: its results conform to its output schema, and what its input
+schema allows and forbids the server takes and refuses."""
+import json
+import re
+
+import pytest
+from jsonschema import Draft202012Validator
+from kit.bare import bare_session
+
+# Arguments under which a tool succeeds, so that every form of its result is seen. In this order.
+CALLS = [
+    ("shell_exec", {"command": "echo out; echo err >&2; exit 3"}),
+    ("shell_exec", {"command": "printf '\\377'; sleep 30", "timeout_seconds": 0.2}),
+    ("shell_exec", {"command": "yes | head -c 200000; sleep 60 &", "max_output_bytes": 100}),
+    ("shell_exec", {"command": "echo", "args": ["a"], "merge_stderr": True, "env": {"A": "b"}, "stdin": "x"}),
+    ("write_file", {"path": "d/a.txt", "content": "one\ntwo\n"}),
+    ("write_file", {"path": "d/a.txt", "content": "AP8=", "encoding": "base64"}),
+    ("write_file", {"path": "d/a.txt", "content": "x", "append": True}),
+    ("write_file", {"path": "b.py", "content": "print()\n", "mode": "0755", "if_absent": True}),
+    ("read_file", {"path": "d/a.txt"}),
+    ("read_file", {"path": "d/a.txt", "encoding": "utf-8"}),
+    ("read_file", {"path": "b.py", "head": 1, "line_numbers": True}),
+    ("read_file", {"path": "b.py", "tail": 1, "max_line_chars": 2}),
+    ("read_file", {"path": "b.py", "start_line": 1, "sha256": False}),
+    ("read_file", {"path": "b.py", "offset": 2, "limit": 3}),
+    ("read_files", {"paths": ["b.py", "nope", "d/a.txt"]}),
+    ("shell_exec", {"command": "ln -s b.py link; mkfifo fifo; touch \"$(printf 'no\\377utf')\""}),
+    ("list_directory", {}),
+    ("list_directory", {"depth": 3, "include_hidden": True, "sort": "size", "limit": 2}),
+    ("glob_files", {"pattern": "**"}),
+    ("glob_files", {"pattern": "**", "type": "any", "limit": 1, "sort": "name"}),
+    ("file_info", {"path": "b.py", "sha256": True}),
+    ("file_info", {"path": "link"}),
+    ("file_info", {"path": "fifo"}),
+    ("file_info", {"path": "nope"}),
+    ("file_info", {"path": "."}),
+    ("tail_log", {"path": "b.py", "start_offset": 0, "follow_seconds": 0}),
+    ("tail_log", {"path": "b.py", "start_offset": 99, "follow_seconds": 0.1, "until": "print", "strip_ansi": True}),
+    ("tail_log", {"path": "d/a.txt", "start_offset": 0, "follow_seconds": 0, "max_bytes": 1}),
+    ("create_directory", {"path": "x/y"}),
+    ("create_directory", {"path": "x/y"}),
+    ("move_file", {"source": "b.py", "destination": "x/c.py"}),
+    ("move_file", {"source": "x/c.py", "destination": "d/a.txt"}),
+    ("delete_file", {"path": "link"}),
+    ("delete_file", {"path": "x", "recursive": True}),
+    ("delete_file", {"path": "x", "missing_ok": True}),
+    ("list_blobs", {}),
+    ("write_random_blob", {"name": "blob", "size_bytes": 10}),
+    ("read_blob", {"name": "blob"}),
+    ("list_blobs", {}),
+    ("system_info", {}),
+    ("system_info", {"metrics": False}),
+]
+# Jobs are the spawner's to start, and it is not here.
+ELSEWHERE = re.compile(r"process_")
+
+# The words of the reader of arguments, as against those of a tool that was reached.
+REFUSED = re.compile(r'\w+: INVALID_ARGUMENT: ("\w+" (must|is missing|has \d+)|unknown argument )')
+
+# What a tool needs besides the argument that is tried; nothing here does any harm.
+HARMLESS = {
+    "command": "true",
+    "path": "nope/nope",
+    "paths": ["nope"],
+    "source": "nope",
+    "destination": "nope/there",
+    "pattern": "nope",
+    "content": "",
+    "name": "blob",
+    "size_bytes": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    with bare_session(tmp_path_factory.mktemp("schemas")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def tools(session):
+    return {tool["name"]: tool for tool in session.request("tools/list")["tools"]}
+
+
+def test_every_schema_is_one_and_has_the_shape_that_clients_take(tools):
+    for name, tool in tools.items():
+        for schema in (tool["inputSchema"], tool.get("outputSchema", {"type": "object"})):
+            Draft202012Validator.check_schema(schema)
+            assert schema["type"] == "object", name
+            assert not {"oneOf", "anyOf", "allOf", "if", "not", "$ref"} & set(schema), name
+        assert tool["inputSchema"]["additionalProperties"] is False, name
+        for argument, about in tool["inputSchema"]["properties"].items():
+            assert isinstance(about["type"], str), (name, argument)
+            if "default" in about:
+                assert Draft202012Validator(about).is_valid(about["default"]), (name, argument)
+
+
+def test_every_result_conforms_to_the_schema_that_is_published(session, tools):
+    for name, arguments in CALLS:
+        result = session.request("tools/call", {"name": name, "arguments": arguments})
+        assert result["isError"] is False, (name, arguments, result)
+        problems = list(Draft202012Validator(tools[name]["outputSchema"]).iter_errors(result["structuredContent"]))
+        assert not problems, (name, arguments, problems)
+        unknown = set(result["structuredContent"]) - set(tools[name]["outputSchema"]["properties"])
+        assert not unknown, (name, arguments, unknown)
+
+
+def test_every_tool_is_called_here(tools):
+    called = {name for name, _ in CALLS}
+    missing = {name for name in tools if name not in called and not ELSEWHERE.match(name)}
+    assert not missing, f"add calls of {missing} to CALLS"
+
+
+def allowed(about):
+    """Values at the bounds of what the schema of one argument allows."""
+    if "enum" in about:
+        return about["enum"]
+    if about.get("pattern") == "^[0-9a-f]{64}$":
+        return ["0" * 64]
+    if "pattern" in about:
+        return ["644", "0644", "7777", "07777"]
+    kind = about["type"]
+    if kind == "string":
+        return ["x" * max(about.get("minLength", 0), 1), "x" * about.get("maxLength", 100)]
+    if kind in ("integer", "number"):
+        return [about.get("minimum", 0), about.get("maximum", 2**53)]
+    if kind == "array":
+        return [["x"] * max(about.get("minItems", 0), 1), ["x"] * about.get("maxItems", 10)]
+    return [True, False] if kind == "boolean" else [{"A": "b"}]
+
+
+def forbidden(about):
+    """Values that it forbids and that mean nothing by any reading."""
+    kind = about["type"]
+    values = [[{}]] if kind == "array" else [["x", {}]]
+    if "enum" in about or "pattern" in about:
+        values += ["nonsense", ""]
+    if kind == "string" and "maxLength" in about:
+        values.append("x" * (about["maxLength"] + 1))
+    if kind == "string" and about.get("minLength", 0) > 0:
+        values.append("")
+    if kind in ("integer", "number"):
+        values += ["x", {}]
+        values += [about["minimum"] - 1] if "minimum" in about else []
+        values += [about["maximum"] + 1] if "maximum" in about else []
+    if kind == "integer":
+        values.append(1.5)
+    if kind == "array":
+        values += [["x"] * (about["maxItems"] + 1)] if "maxItems" in about else []
+        values += [[]] if about.get("minItems", 0) > 0 else []
+    if kind == "boolean":
+        values += ["maybe", 2]
+    return values
+
+
+def tried(session, tool, arguments):
+    """Whether the reader of arguments let these through, and what was said."""
+    result = session.request("tools/call", {"name": tool["name"], "arguments": arguments}, 60)
+    text = result["content"][0]["text"] if result["content"] else ""
+    return not (result["isError"] and REFUSED.match(text)), text
+
+
+def base_of(tool, argument):
+    required = tool["inputSchema"].get("required", [])
+    return {name: HARMLESS[name] for name in required if name != argument}
+
+
+def test_what_the_schema_allows_is_taken(session, tools):
+    for tool in tools.values():
+        if ELSEWHERE.match(tool["name"]):
+            continue
+        for argument, about in tool["inputSchema"]["properties"].items():
+            for value in allowed(about):
+                arguments = base_of(tool, argument) | {argument: value}
+                Draft202012Validator(tool["inputSchema"]).validate(arguments)
+                taken, text = tried(session, tool, arguments)
+                assert taken, (tool["name"], argument, str(value)[:60], text[:300])
+
+
+def test_what_the_schema_forbids_is_refused(session, tools):
+    for tool in tools.values():
+        if ELSEWHERE.match(tool["name"]):
+            continue
+        wrong = [base_of(tool, None) | {"no_such_argument": 1}]
+        wrong += [base_of(tool, name) for name in tool["inputSchema"].get("required", [])]
+        for argument, about in tool["inputSchema"]["properties"].items():
+            wrong += [base_of(tool, argument) | {argument: value} for value in forbidden(about)]
+        for arguments in wrong:
+            assert not Draft202012Validator(tool["inputSchema"]).is_valid(arguments), (tool["name"], arguments)
+            taken, text = tried(session, tool, arguments)
+            assert not taken, (tool["name"], json.dumps(arguments)[:200], text[:300])
