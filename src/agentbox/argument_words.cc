@@ -85,6 +85,8 @@ std::string describe(const Argument& argument) {
       return "an array of strings";
     case ArgumentType::kStringMap:
       return "an object of strings";
+    case ArgumentType::kObjectList:
+      return "an array of objects";
   }
   std::abort();
 }

@@ -75,8 +75,8 @@ OrderedJson bound(const Argument& argument, double value) {
                                     : OrderedJson(value);
 }
 
-void add_type(OrderedJson& schema, ArgumentType type) {
-  switch (type) {
+void add_type(OrderedJson& schema, const Argument& argument) {
+  switch (argument.type) {
     case ArgumentType::kString:
       schema["type"] = "string";
       return;
@@ -97,6 +97,10 @@ void add_type(OrderedJson& schema, ArgumentType type) {
       schema["type"] = "object";
       schema["additionalProperties"] = OrderedJson{{"type", "string"}};
       return;
+    case ArgumentType::kObjectList:
+      schema["type"] = "array";
+      schema["items"] = input_schema(argument.fields);
+      return;
   }
 }
 
@@ -114,7 +118,7 @@ void add_fallback(OrderedJson& schema, const Argument& argument) {
 
 OrderedJson argument_schema(const Argument& argument) {
   OrderedJson schema;
-  add_type(schema, argument.type);
+  add_type(schema, argument);
   if (!argument.description.empty()) {
     schema["description"] = argument.description;
   }
@@ -223,6 +227,8 @@ class ArgumentReader {
         return std::vector<std::string>();
       case ArgumentType::kStringMap:
         return Arguments::Map();
+      case ArgumentType::kObjectList:
+        return std::vector<Arguments>();
     }
     std::abort();
   }
@@ -264,13 +270,13 @@ class ArgumentReader {
         return convert_list(argument, value);
       case ArgumentType::kStringMap:
         return convert_map(argument, value);
+      case ArgumentType::kObjectList:
+        return convert_objects(argument, value);
     }
     std::abort();
   }
 
-  static Result<Value> convert_list(const Argument& argument, const Json& value) {
-    Json holder;
-    const Json& list = open_nested(value, '[', holder);
+  static Status check_items(const Argument& argument, const Json& value, const Json& list) {
     if (!list.is_array()) {
       return wrong_argument(argument, kind_of(value));
     }
@@ -284,6 +290,34 @@ class ArgumentReader {
                                        std::to_string(list.size()) + " items; at least " +
                                        std::to_string(*argument.min_items) + " are needed"};
     }
+    return {};
+  }
+
+  static Result<Value> convert_objects(const Argument& argument, const Json& value) {
+    Json holder;
+    const Json& list = open_nested(value, '[', holder);
+    AB_CHECK(check_items(argument, value, list));
+    std::vector<Arguments> items;
+    items.reserve(list.size());
+    for (const Json& item : list) {
+      if (!item.is_object()) {
+        return wrong_argument(argument,
+                              std::string("an array holding ") + std::string(kind_of(item)));
+      }
+      auto read = read_arguments(argument.fields, item);
+      if (!read.ok()) {
+        return std::move(read).error().in(in_quotes(argument.name) + ", item " +
+                                          std::to_string(items.size() + 1));
+      }
+      items.push_back(std::move(read).value());
+    }
+    return Value(std::move(items));
+  }
+
+  static Result<Value> convert_list(const Argument& argument, const Json& value) {
+    Json holder;
+    const Json& list = open_nested(value, '[', holder);
+    AB_CHECK(check_items(argument, value, list));
     std::vector<std::string> items;
     items.reserve(list.size());
     for (const Json& item : list) {
@@ -378,6 +412,10 @@ const std::vector<std::string>& Arguments::list(std::string_view name) const {
 
 const Arguments::Map& Arguments::map(std::string_view name) const {
   return std::get<Map>(entry(name).value);
+}
+
+const std::vector<Arguments>& Arguments::objects(std::string_view name) const {
+  return std::get<std::vector<Arguments>>(entry(name).value);
 }
 
 }  // namespace agentbox::mcp

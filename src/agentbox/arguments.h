@@ -24,6 +24,7 @@ enum class ArgumentType {
   kBoolean,
   kStringList,  // array of strings
   kStringMap,   // object whose values are strings; read in the order of the names
+  kObjectList,  // array of objects, each with the arguments of `fields`
 };
 
 // The few string shapes tools need; matched by hand, published as `pattern`.
@@ -51,6 +52,7 @@ struct Argument {
   std::optional<std::size_t> max_items = {};   // lists
   std::vector<std::string_view> choices = {};  // strings: published as `enum`
   Shape shape = Shape::kAny;                   // strings
+  std::vector<Argument> fields = {};           // lists of objects
 };
 
 // The values of one call after checking: every getter names a declared argument of that type, or
@@ -68,11 +70,12 @@ class Arguments {
   [[nodiscard]] bool flag(std::string_view name) const;
   [[nodiscard]] const std::vector<std::string>& list(std::string_view name) const;
   [[nodiscard]] const Map& map(std::string_view name) const;
+  [[nodiscard]] const std::vector<Arguments>& objects(std::string_view name) const;
 
  private:
   friend class ArgumentReader;
-  using Value =
-      std::variant<std::string, std::int64_t, double, bool, std::vector<std::string>, Map>;
+  using Value = std::variant<std::string, std::int64_t, double, bool, std::vector<std::string>, Map,
+                             std::vector<Arguments>>;
   struct Entry {
     std::string name;
     bool given = false;

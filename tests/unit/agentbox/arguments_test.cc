@@ -195,3 +195,30 @@ TEST_CASE("modes and hashes have one shape each") {
   CHECK(read(R"({"path":"a","if_sha256":")" + hash + "\"}").text("if_sha256") == hash);
   static_cast<void>(refusal(R"({"path":"a","if_sha256":")" + std::string(64, 'A') + "\"}"));
 }
+
+TEST_CASE("a list of objects is read item by item, and its schema says what they hold") {
+  const std::vector<Argument> arguments{
+      {.name = "edits",
+       .type = ArgumentType::kObjectList,
+       .min_items = 1,
+       .max_items = 2,
+       .fields = {{.name = "old_string", .required = true},
+                  {.name = "all", .type = ArgumentType::kBoolean, .fallback = false}}}};
+  CHECK(dump_json(input_schema(arguments)) ==
+        R"({"type":"object","properties":{"edits":{"type":"array","items":{"type":"object",)"
+        R"("properties":{"old_string":{"type":"string"},"all":{"type":"boolean","default":false}},)"
+        R"("required":["old_string"],"additionalProperties":false},"minItems":1,"maxItems":2}},)"
+        R"("additionalProperties":false})");
+  const auto given = [&](std::string_view text) {
+    return read_arguments(arguments, parse_json(text).value());
+  };
+  const auto read = given(R"({"edits":[{"old_string":"a"},{"oldText":"b","all":"true"}]})");
+  REQUIRE(read.ok());
+  REQUIRE(read->objects("edits").size() == 2);
+  CHECK(read->objects("edits")[1].text("old_string") == "b");
+  CHECK(read->objects("edits")[1].flag("all"));
+  CHECK(given(R"({"edits":"[{\"old_string\":\"a\"}]"})").ok());
+  CHECK(given(R"({"edits":[{"all":true}]})").error().what.starts_with("\"edits\", item 1: "));
+  CHECK_FALSE(given(R"({"edits":[]})").ok());
+  CHECK_FALSE(given(R"({"edits":["a"]})").ok());
+}
