@@ -84,6 +84,7 @@ std::vector<Tool> all_tools() {
   tools.push_back(create_directory_tool());
   tools.push_back(read_files_tool());
   tools.push_back(glob_files_tool());
+  tools.push_back(search_files_tool());
   tools.push_back(list_blobs_tool());
   tools.push_back(write_random_blob_tool());
   tools.push_back(read_blob_tool());

@@ -403,4 +403,19 @@ Workspace::TwoLocks Workspace::lock_names(const Leaf& a, const Leaf& b) const {
   return {.first = std::unique_lock(*first), .second = std::unique_lock(*second)};
 }
 
+std::string path_from_root(const Workspace& workspace, const BoxPath& path) {
+  const std::string shown =
+      show_path(path, {.workspace = {""}, .output = workspace.names().output});
+  std::string bytes = shown.starts_with('"') ? unquote_name(shown).value() : shown;
+  if (path.root == Root::kWorkspace && bytes.starts_with('/')) {
+    bytes.erase(0, 1);
+  }
+  return bytes;
+}
+
+std::string folder_prefix(const Workspace& workspace, const BoxPath& path) {
+  const std::string bytes = path_from_root(workspace, path);
+  return bytes.empty() || bytes.ends_with('/') ? bytes : bytes + "/";
+}
+
 }  // namespace agentbox::mcp

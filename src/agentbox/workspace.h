@@ -139,4 +139,11 @@ class Workspace {
   mutable std::array<std::mutex, kLocks> locks_;
 };
 
+/// PATH from the workspace's root, or its absolute name in the output folder: bytes that every path
+/// argument takes once they are quoted. Empty for the root itself.
+[[nodiscard]] std::string path_from_root(const Workspace& workspace, const BoxPath& path);
+
+/// The same for a folder, with a slash at the end where names can follow it.
+[[nodiscard]] std::string folder_prefix(const Workspace& workspace, const BoxPath& path);
+
 }  // namespace agentbox::mcp

@@ -44,4 +44,14 @@ bool Pattern::found_in(std::string_view text) const {
   return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), compiled_->machine);
 }
 
+std::optional<Pattern::Span> Pattern::find(std::string_view text, std::size_t from) const {
+  re2::StringPiece match;
+  if (!compiled_->machine.Match(re2::StringPiece(text.data(), text.size()), from, text.size(),
+                                RE2::UNANCHORED, &match, 1)) {
+    return std::nullopt;
+  }
+  const auto start = static_cast<std::size_t>(match.data() - text.data());
+  return Span{start, start + match.size()};
+}
+
 }  // namespace agentbox

@@ -1,7 +1,9 @@
 // pure: the one door to the expression library: patterns that take linear time on any text.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +30,15 @@ class Pattern {
 
   /// Whether it matches anywhere in TEXT, which need not be UTF-8.
   [[nodiscard]] bool found_in(std::string_view text) const;
+
+  /// A match as offsets in the text.
+  struct Span {
+    std::size_t start = 0;
+    std::size_t end = 0;
+  };
+  /// The first match in TEXT that begins at FROM or behind; what stands before FROM still counts
+  /// for ^ and \b.
+  [[nodiscard]] std::optional<Span> find(std::string_view text, std::size_t from) const;
 
  private:
   struct Compiled;

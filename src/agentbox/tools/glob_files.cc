@@ -94,17 +94,6 @@ void sort_entries(std::vector<Entry>& entries, std::string_view order) {
   });
 }
 
-// The folder's path from the root, with a slash where names follow it.
-std::string prefix_of(const Workspace& workspace, const BoxPath& path) {
-  const std::string shown =
-      show_path(path, {.workspace = {""}, .output = workspace.names().output});
-  std::string bytes = shown.starts_with('"') ? unquote_name(shown).value() : shown;
-  if (path.root == Root::kWorkspace && bytes.starts_with('/')) {
-    bytes.erase(0, 1);
-  }
-  return bytes.empty() || bytes.ends_with('/') ? bytes : bytes + "/";
-}
-
 ToolResult word(const Opened& folder, const std::string& prefix, const Listing& listing,
                 std::size_t limit) {
   std::string names;
@@ -147,7 +136,7 @@ Outcome<ToolResult> find(const Arguments& arguments, CallContext& context) {
   };
   Listing listing = list_folder(folder.fd, request);
   sort_entries(listing.entries, arguments.text("sort"));
-  return word(folder, prefix_of(workspace, path), listing,
+  return word(folder, folder_prefix(workspace, path), listing,
               static_cast<std::size_t>(arguments.integer("limit")));
 }
 
