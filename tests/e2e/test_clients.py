@@ -36,6 +36,47 @@ def test_the_mcp_sdk_of_the_first_version_lists_and_calls(box):
     assert_worked(run([python, HERE / "sdk_older.py", *command], seconds=70), "2025-11-25")
 
 
+@pytest.mark.parametrize(
+    "mode, protocol", [("first", None), ("default", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")]
+)
+def test_the_typescript_sdk_lists_and_calls(box, mode, protocol):
+    command = box.status()["ssh"]["command"]
+    assert_worked(run(["node", HERE / "sdk_typescript.mjs", CLIENTS / "node-mcp", mode, *command], seconds=70), protocol)
+
+
+@pytest.fixture
+def inspect(box, tmp_path):
+    """Runs the Inspector's command line with what handoff prints, in a home of its own; its answer."""
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": box.status()["mcpServers"]}), encoding="utf-8")
+    program = CLIENTS / "node-inspector/node_modules/.bin/mcp-inspector"
+    environment = {**os.environ, "HOME": str(tmp_path), "MCP_INSPECTOR_SECRET_STORE": "memory"}
+
+    def answer(*words):
+        command = [program, "--cli", "--config", config, "--server", box.name, "--format", "json", "-q", *words]
+        result = run(command, seconds=90, env=environment)
+        assert result.returncode == 0, result
+        return json.loads(result.stdout)["result"]
+
+    return answer
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto", "modern"])
+def test_the_inspector_finds_no_fault_with_the_tools(inspect, era):
+    # --strict makes a schema that some client cannot read an error.
+    said = inspect("--protocol-era", era, "--method", "tools/list", "--strict")
+    assert WANTED <= {tool["name"] for tool in said["tools"]}, said
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_the_inspectors_load_is_answered_without_an_error(inspect, era):
+    said = inspect(
+        *("--protocol-era", era, "--method", "tools/call", "--tool-name", "shell_exec", "--tool-arg", "command=:"),
+        *("--load", "--load-requests", "200", "--load-concurrency", "32"),
+    )
+    assert (said["requests"], said["ok"], said["toolErrors"], said["errors"]) == (200, 200, 0, 0), said
+
+
 @pytest.fixture
 def claude(tmp_path):
     """The environment with `claude` on its PATH: an account or a network is not needed for this."""
