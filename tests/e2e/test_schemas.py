@@ -37,6 +37,13 @@ CALLS = [
     ("tail_log", {"path": "b.py", "start_offset": 0, "follow_seconds": 0}),
     ("tail_log", {"path": "b.py", "start_offset": 99, "follow_seconds": 0.1, "until": "print", "strip_ansi": True}),
     ("tail_log", {"path": "d/a.txt", "start_offset": 0, "follow_seconds": 0, "max_bytes": 1}),
+    ("edit_file", {"path": "b.py", "old_string": "print", "new_string": "exit", "dry_run": True}),
+    ("edit_file", {"path": "b.py", "edits": [{"old_string": "print", "new_string": "exit"}]}),
+    ("edit_file", {"path": "new.txt", "old_string": "", "new_string": "line\n" * 20000}),
+    ("search_files", {"pattern": "exit", "before": 1, "after": 1}),
+    ("search_files", {"pattern": "line", "max_results": 2}),
+    ("search_files", {"pattern": "line", "output_mode": "count", "path": "new.txt"}),
+    ("search_files", {"pattern": "line", "output_mode": "files_with_matches", "max_filesize": 1}),
     ("create_directory", {"path": "x/y"}),
     ("create_directory", {"path": "x/y"}),
     ("move_file", {"source": "b.py", "destination": "x/c.py"}),
@@ -55,7 +62,7 @@ CALLS = [
 ELSEWHERE = re.compile(r"process_")
 
 # The words of the reader of arguments, as against those of a tool that was reached.
-REFUSED = re.compile(r'\w+: INVALID_ARGUMENT: ("\w+" (must|is missing|has \d+)|unknown argument )')
+REFUSED = re.compile(r'\w+: INVALID_ARGUMENT: ("\w+", item \d+: )?("\w+" (must|is missing|has \d+)|unknown argument )')
 
 # What a tool needs besides the argument that is tried; nothing here does any harm.
 HARMLESS = {
@@ -125,7 +132,10 @@ def allowed(about):
     if kind in ("integer", "number"):
         return [about.get("minimum", 0), about.get("maximum", 2**53)]
     if kind == "array":
-        return [["x"] * max(about.get("minItems", 0), 1), ["x"] * about.get("maxItems", 10)]
+        item = "x"
+        if about["items"]["type"] == "object":
+            item = {name: "x" for name in about["items"]["required"]}
+        return [[item] * max(about.get("minItems", 0), 1), [item] * about.get("maxItems", 10)]
     return [True, False] if kind == "boolean" else [{"A": "b"}]
 
 
