@@ -41,7 +41,8 @@ def test_the_mcp_sdk_of_the_first_version_lists_and_calls(box):
 )
 def test_the_typescript_sdk_lists_and_calls(box, mode, protocol):
     command = box.status()["ssh"]["command"]
-    assert_worked(run(["node", HERE / "sdk_typescript.mjs", CLIENTS / "node-mcp", mode, *command], seconds=70), protocol)
+    node = CLIENTS / "node-mcp/node_modules/.bin/node"
+    assert_worked(run([node, HERE / "sdk_typescript.mjs", CLIENTS / "node-mcp", mode, *command], seconds=70), protocol)
 
 
 @pytest.fixture
@@ -49,11 +50,12 @@ def inspect(box, tmp_path):
     """Runs the Inspector's command line with what handoff prints, in a home of its own; its answer."""
     config = tmp_path / "mcp.json"
     config.write_text(json.dumps({"mcpServers": box.status()["mcpServers"]}), encoding="utf-8")
-    program = CLIENTS / "node-inspector/node_modules/.bin/mcp-inspector"
+    programs_folder = CLIENTS / "node-mcp/node_modules/.bin"
+    program = [programs_folder / "node", programs_folder / "mcp-inspector"]
     environment = {**os.environ, "HOME": str(tmp_path), "MCP_INSPECTOR_SECRET_STORE": "memory"}
 
     def answer(*words):
-        command = [program, "--cli", "--config", config, "--server", box.name, "--format", "json", "-q", *words]
+        command = [*program, "--cli", "--config", config, "--server", box.name, "--format", "json", "-q", *words]
         result = run(command, seconds=90, env=environment)
         assert result.returncode == 0, result
         return json.loads(result.stdout)["result"]
