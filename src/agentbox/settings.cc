@@ -9,13 +9,9 @@
 namespace agentbox::mcp {
 namespace {
 
-constexpr std::array kRoles{Role::kReader, Role::kAgent, Role::kAdmin, Role::kOperator};
-
-Result<Role> find_role(std::string_view name) {
-  for (const Role role : kRoles) {
-    if (role_name(role) == name) {
-      return role;
-    }
+Result<Role> read_role(std::string_view name) {
+  if (const auto role = find_role(name)) {
+    return *role;
   }
   return Error{Code::kInvalid, "AGENTBOX_ROLE must be reader, agent, admin or operator, not " +
                                    escape_text(name, 64)};
@@ -71,7 +67,7 @@ class SettingsReader {
     } else if (name == "SESSION") {
       settings_.session = value;
     } else if (name == "ROLE") {
-      AB_TRY(role, find_role(value));
+      AB_TRY(role, read_role(value));
       settings_.role = role;
     } else if (name == "GENERATION") {
       AB_TRY(number,
@@ -89,20 +85,6 @@ class SettingsReader {
 };
 
 }  // namespace
-
-std::string_view role_name(Role role) {
-  switch (role) {
-    case Role::kReader:
-      return "reader";
-    case Role::kAgent:
-      return "agent";
-    case Role::kAdmin:
-      return "admin";
-    case Role::kOperator:
-      return "operator";
-  }
-  return "";
-}
 
 Result<Settings> read_settings(std::span<const std::string_view> environment) {
   SettingsReader reader;

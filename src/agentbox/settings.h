@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/role.h"
 
 namespace agentbox::mcp {
 
-enum class Role { kReader, kAgent, kAdmin, kOperator };
-
-[[nodiscard]] std::string_view role_name(Role role);
+using agentbox::Role;
+using agentbox::role_name;
 
 struct Settings {
   std::string workspace = "/workspace";

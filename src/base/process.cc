@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 
 namespace agentbox {
@@ -134,6 +135,16 @@ class ChildSide {
 };
 
 }  // namespace
+
+void pass_sanitizer_options([[maybe_unused]] SpawnPlan& plan) {
+#ifdef AGENTBOX_SANITIZED
+  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(name)) {  // NOLINT(concurrency-mt-unsafe): one thread
+      plan.environment.push_back(std::string(name) + '=' + value);
+    }
+  }
+#endif
+}
 
 Result<Child> spawn(const SpawnPlan& plan) {
   AB_TRY(report, make_pipe());

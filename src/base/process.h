@@ -35,6 +35,10 @@ struct SpawnPlan {
   std::optional<Identity> identity;  ///< also drops every supplementary group
 };
 
+/// Programs built with sanitizers find their options again in PLAN's environment; in others nothing
+/// happens.
+void pass_sanitizer_options(SpawnPlan& plan);
+
 /// A running child. Neither waits nor kills when destroyed: who started it ends it.
 struct Child {
   pid_t pid = -1;

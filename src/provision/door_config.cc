@@ -16,8 +16,8 @@ std::string render_door_config(const BoxPaths& paths, std::uint16_t port, unsign
          "listen:\n  address: " +
          quoted(kLocalAddress) + "\n  port: " + std::to_string(port) +
          "\nhost_key: " + quoted(paths.host_key) + "\nkeys_dir: " + quoted(paths.keys) +
-         "\nkeys_trust: strict\nlink:\n  socket: " + quoted(paths.socket) +
-         "\n  box_uid: " + std::to_string(box_uid) +
+         "\nkeys_trust: strict\nstate_dir: " + quoted(paths.door_state) +
+         "\nlink:\n  socket: " + quoted(paths.socket) + "\n  box_uid: " + std::to_string(box_uid) +
          "\naudit:\n  sink: " + quoted(paths.audit_log_real) +
          "\nlog:\n  format: text\npass_env: []\n"
          // Every honest client of a local box comes from this machine.

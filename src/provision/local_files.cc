@@ -31,7 +31,7 @@ Modes modes_for(const Accounts& accounts) {
 Status make_folders(const BoxPaths& paths, const Accounts& accounts) {
   const Modes modes = modes_for(accounts);
   const SpawnPlan::Identity self{::geteuid(), ::getegid()};
-  const std::array<std::tuple<std::string, mode_t, SpawnPlan::Identity>, 13> folders = {{
+  const std::array<std::tuple<std::string, mode_t, SpawnPlan::Identity>, 14> folders = {{
       {paths.local, modes.passage, self},
       {paths.programs, modes.passage, self},
       {paths.system_files, modes.readable_folder, self},
@@ -39,6 +39,7 @@ Status make_folders(const BoxPaths& paths, const Accounts& accounts) {
       {paths.door + "/etc", modes.readable_folder, self},
       {paths.keys, modes.readable_folder, self},
       {paths.door_own, 0700, accounts.door},
+      {paths.door_state, 0700, accounts.door},
       {paths.link, modes.readable_folder, accounts.door},
       {paths.box_side, modes.passage, self},
       {paths.workspace, 0700, accounts.box},

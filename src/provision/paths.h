@@ -22,8 +22,9 @@ struct BoxPaths {
   std::string host_key;
   std::string keys;
   std::string config;
-  std::string door_own;   ///< the one folder of the door's side that the door's user may write
-  std::string audit_log;  ///< a link to audit_log_real
+  std::string door_state;  ///< highest key generation seen, audit head
+  std::string door_own;    ///< what the door's user writes: the audit log
+  std::string audit_log;   ///< a link to audit_log_real
   std::string audit_log_real;
   std::string door_log;
   std::string link;
@@ -54,6 +55,7 @@ struct BoxPaths {
   p.host_key = p.door + "/hostkey";
   p.keys = p.door + "/keys";
   p.config = p.door + "/etc/agentbox-sshd.yaml";
+  p.door_state = p.door + "/state";
   p.door_own = p.door + "/own";
   p.audit_log = p.door + "/audit.log";
   p.audit_log_real = p.door_own + "/audit.log";

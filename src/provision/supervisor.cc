@@ -8,8 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
 #include "base/handle.h"
 
 namespace agentbox::provision {
@@ -74,16 +72,6 @@ bool end_process(int pidfd) {
 }
 
 }  // namespace
-
-void pass_sanitizer_options([[maybe_unused]] SpawnPlan& plan) {
-#ifdef AGENTBOX_SANITIZED
-  for (const char* option : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}) {
-    if (const char* value = std::getenv(option); value != nullptr) {
-      plan.environment.push_back(std::string(option) + "=" + value);
-    }
-  }
-#endif
-}
 
 Result<std::optional<RunningSupervisor>> find_supervisor(const BoxPaths& paths) {
   AB_TRY(held, is_held(paths.supervisor_lock));

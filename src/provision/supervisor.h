@@ -24,9 +24,6 @@ struct RunningSupervisor {
   std::optional<SupervisorNote> note;
 };
 
-/// Programs built with sanitizers find their options again in PLAN; in others nothing happens.
-void pass_sanitizer_options(SpawnPlan& plan);
-
 /// The supervisor that holds the box's lock, or nothing where none does.
 [[nodiscard]] Result<std::optional<RunningSupervisor>> find_supervisor(const BoxPaths& paths);
 

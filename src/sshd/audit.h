@@ -29,7 +29,4 @@ class AuditEvent {
   OrderedJson fields_ = OrderedJson::object();
 };
 
-/// RFC 3339 in UTC with milliseconds.
-[[nodiscard]] std::string format_time(std::int64_t milliseconds);
-
 }  // namespace agentbox::sshd

@@ -35,11 +35,16 @@ std::int64_t count(std::uint64_t value) { return static_cast<std::int64_t>(value
 
 }  // namespace
 
-AuditEvent listen_event(const std::string& address, const record::Listening& record) {
-  return AuditEvent("listen")
-      .text("address", address)
-      .text("host_key", record.host_key)
-      .text("host_key_fingerprint", record.fingerprint);
+AuditEvent listen_event(const std::string& address, const record::Listening& record,
+                        const std::optional<AuditHead>& before) {
+  AuditEvent event = AuditEvent("listen")
+                         .text("address", address)
+                         .text("host_key", record.host_key)
+                         .text("host_key_fingerprint", record.fingerprint);
+  return before ? std::move(event)
+                      .number("before_seq", count(before->sequence))
+                      .text("before_sha256", before->hash)
+                : event;
 }
 
 AuditEvent connect_event(const ConnectionFacts& facts) { return of_connection("connect", facts); }

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/record.h"
 #include "sshd/audit.h"
+#include "sshd/door_state.h"
 #include "sshd/policy.h"
 
 namespace agentbox::sshd {
@@ -27,7 +29,9 @@ struct SessionFacts {
   std::string role;
 };
 
-[[nodiscard]] AuditEvent listen_event(const std::string& address, const record::Listening& record);
+/// BEFORE is given at the door's start alone: where the audit stood when the door last ended.
+[[nodiscard]] AuditEvent listen_event(const std::string& address, const record::Listening& record,
+                                      const std::optional<AuditHead>& before);
 [[nodiscard]] AuditEvent connect_event(const ConnectionFacts& facts);
 [[nodiscard]] AuditEvent auth_event(const ConnectionFacts& facts, const record::AuthTried& record);
 [[nodiscard]] AuditEvent request_event(const ConnectionFacts& facts,

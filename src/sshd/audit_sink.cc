@@ -22,7 +22,7 @@ Result<UniqueFd> open_file(const std::string& path) {
 
 }  // namespace
 
-Result<AuditSink> AuditSink::open(const std::string& target) {
+Result<AuditSink> AuditSink::open(const std::string& target, HeadFile head) {
   if (target == "stdout") {
     UniqueFd copy(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
     if (!copy) {
@@ -30,20 +30,23 @@ Result<AuditSink> AuditSink::open(const std::string& target) {
     }
     // A reader that stops must stall the sessions, not this process.
     AB_CHECK(set_nonblocking(copy.get(), true));
-    return AuditSink(std::move(copy), "", 0);
+    return AuditSink(std::move(copy), "", 0, std::move(head));
   }
   AB_TRY(fd, open_file(target));
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return Error{Code::kInvalid, target + ": the audit log must be a regular file"};
   }
-  return AuditSink(std::move(fd), target, static_cast<std::uint64_t>(info.st_size));
+  return AuditSink(std::move(fd), target, static_cast<std::uint64_t>(info.st_size),
+                   std::move(head));
 }
 
 void AuditSink::write(const AuditEvent& event) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   backlog_.push_back(
-      event.line(++sequence_, std::chrono::duration_cast<std::chrono::milliseconds>(now).count()));
+      event.line(head_.head().sequence + 1,
+                 std::chrono::duration_cast<std::chrono::milliseconds>(now).count()));
+  head_.advance(backlog_.back());
   flush();
 }
 

@@ -8,6 +8,7 @@
 #include "base/handle.h"
 #include "base/result.h"
 #include "sshd/audit.h"
+#include "sshd/state_folder.h"
 
 namespace agentbox::sshd {
 
@@ -17,8 +18,8 @@ inline constexpr int kAuditFiles = 4;
 
 class AuditSink {
  public:
-  /// TARGET is `stdout` or an absolute path (made 0600).
-  [[nodiscard]] static Result<AuditSink> open(const std::string& target);
+  /// TARGET is `stdout` or an absolute path (made 0600). Numbers go on from where HEAD stands.
+  [[nodiscard]] static Result<AuditSink> open(const std::string& target, HeadFile head = {});
 
   /// Numbers, dates and writes EVENT; where the sink takes nothing now it waits in memory.
   void write(const AuditEvent& event);
@@ -26,16 +27,20 @@ class AuditSink {
   void flush();
   /// True while lines wait: whoever makes more of them must pause (no reply, no new session).
   [[nodiscard]] bool blocked() const { return !backlog_.empty(); }
+  /// Where the audit stands; lines that wait are counted.
+  [[nodiscard]] const AuditHead& head() const { return head_.head(); }
+  /// At a stop: what the head file says is on the disk.
+  void sync_head() const { head_.sync(); }
 
  private:
-  AuditSink(UniqueFd fd, std::string path, std::uint64_t size)
-      : fd_(std::move(fd)), path_(std::move(path)), size_(size) {}
+  AuditSink(UniqueFd fd, std::string path, std::uint64_t size, HeadFile head)
+      : fd_(std::move(fd)), path_(std::move(path)), size_(size), head_(std::move(head)) {}
   void rotate();
 
   UniqueFd fd_;
   std::string path_;  // empty: standard output
   std::uint64_t size_ = 0;
-  std::uint64_t sequence_ = 0;
+  HeadFile head_;
   std::deque<std::string> backlog_;
 };
 

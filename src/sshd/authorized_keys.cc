@@ -89,11 +89,9 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, Size>& 
 }
 
 Status apply_role(std::string_view value, KeyEntry& entry) {
-  for (const Role role : {Role::kReader, Role::kAgent, Role::kAdmin, Role::kOperator}) {
-    if (value == role_name(role)) {
-      entry.role = role;
-      return {};
-    }
+  if (const auto role = find_role(value)) {
+    entry.role = *role;
+    return {};
   }
   return Error{Code::kInvalid, "agentbox-role must be reader, agent, admin or operator"};
 }
@@ -149,20 +147,6 @@ Result<KeyEntry> parse_line(std::string_view line) {
 }
 
 }  // namespace
-
-std::string_view role_name(Role role) {
-  switch (role) {
-    case Role::kReader:
-      return "reader";
-    case Role::kAgent:
-      return "agent";
-    case Role::kAdmin:
-      return "admin";
-    case Role::kOperator:
-      return "operator";
-  }
-  return "reader";
-}
 
 Result<std::int64_t> parse_expiry_time(std::string_view text) {
   const Error bad{Code::kInvalid, "expiry-time must be YYYYMMDD[HHMM[SS]][Z]"};

@@ -9,6 +9,7 @@
 
 #include "base/public_key.h"
 #include "base/result.h"
+#include "base/role.h"
 #include "sshd/address.h"
 
 namespace agentbox::sshd {
@@ -17,10 +18,6 @@ namespace agentbox::sshd {
 inline constexpr std::size_t kMaxKeysFileBytes = 1U << 20U;
 /// More keys than this share one box's trust; the rest of the file is refused with its line number.
 inline constexpr std::size_t kMaxKeys = 1000;
-
-/// What a key may do inside the box's tools; which sessions it may open does not depend on it.
-enum class Role : std::uint8_t { kReader, kAgent, kAdmin, kOperator };
-[[nodiscard]] std::string_view role_name(Role role);
 
 /// One authorised key with everything that was said about it.
 struct KeyEntry {

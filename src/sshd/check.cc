@@ -19,6 +19,11 @@ void describe_login(const Config& config, Lines& out) {
                  "methods password, keyboard-interactive, hostbased, gssapi-with-mic, none",
                  "refused"});
   out.push_back({"login", "certificates, sk keys", "refused"});
+  out.push_back({"login", "revoked",
+                 "SHA256 fingerprints, serial:N, id:KEY-ID of " + config.keys_dir +
+                     "/revoked; any other line lets nobody in"});
+  out.push_back({"login", "key generation",
+                 "none below the highest that " + config.state_dir + " holds, over restarts"});
   out.push_back({"login", "key options from=, expiry-time=, agentbox-role=", "enforced"});
   out.push_back({"login", "key options that restrict or widen", "accepted; change nothing"});
   out.push_back({"login", "any other key option", "voids its line"});
@@ -110,7 +115,9 @@ std::vector<PolicyLine> describe_policy(const Config& config, bool sanitizer_bui
   out.push_back(
       {"session", "link",
        config.link_socket + ", taken from user " + std::to_string(config.box_uid) + " only"});
-  out.push_back({"session", "audit", config.audit_sink});
+  out.push_back(
+      {"session", "audit",
+       config.audit_sink + ", numbered on over restarts by the head in " + config.state_dir});
   out.push_back({"algorithms", "key exchange", kKeyExchanges});
   out.push_back({"algorithms", "ciphers", kCiphers});
   out.push_back({"algorithms", "macs", kMacs});

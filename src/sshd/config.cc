@@ -62,9 +62,10 @@ Status in_section(std::string_view section, Status status) {
 }
 
 Status check_values(const Config& config) {
-  const std::array<std::pair<const char*, const std::string*>, 3> paths = {
+  const std::array<std::pair<const char*, const std::string*>, 4> paths = {
       {{"host_key", &config.host_key},
        {"keys_dir", &config.keys_dir},
+       {"state_dir", &config.state_dir},
        {"link.socket", &config.link_socket}}};
   for (const auto& [key, path] : paths) {
     if (!path->starts_with('/')) {
@@ -105,6 +106,7 @@ Result<Config> parse_config(std::string_view text) {
   std::string trust = "strict";
   root.text("host_key", config.host_key);
   root.text("keys_dir", config.keys_dir);
+  root.text("state_dir", config.state_dir);
   root.choice("keys_trust", trust, {"strict", "any"});
   root.texts("pass_env", config.pass_env);
   config.keys_trust = trust == "any" ? KeysTrust::kAny : KeysTrust::kStrict;

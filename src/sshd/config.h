@@ -46,6 +46,8 @@ struct Config {
   std::string host_key = "/agentbox/hostkey/ssh_host_ed25519_key";
   std::string keys_dir = "/agentbox/keys";  ///< holds authorized_keys, generation, revoked
   KeysTrust keys_trust = KeysTrust::kStrict;
+  /// Highest key generation seen, audit head; must exist, the door's own.
+  std::string state_dir = "/agentbox/state";
   std::string link_socket = "/agentbox/link/door.sock";
   std::uint32_t box_uid = 1000;       ///< the only user that may dial the link
   std::string audit_sink = "stdout";  ///< or an absolute path

@@ -16,8 +16,6 @@
 namespace agentbox::sshd {
 namespace {
 
-constexpr std::size_t kMaxRevokedLines = 10000;
-
 // Who could have changed what PATH names: every folder down to it, and the file. A folder with the
 // sticky bit is as good as a closed one, for its entries can only be moved by their owners.
 Status check_path_trust(const std::string& path) {
@@ -93,28 +91,6 @@ Result<std::optional<std::string>> read_member(int folder, const char* name, Key
   return std::optional<std::string>(std::move(text).value());
 }
 
-// One fingerprint a line. A line that says something this build does not know must not be skipped:
-// somebody meant to lock a key out.
-Result<std::vector<std::string>> parse_revoked(std::string_view text) {
-  std::vector<std::string> fingerprints;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) {
-      line.remove_suffix(1);
-    }
-    if (line.empty() || line.front() == '#') {
-      continue;
-    }
-    if (!is_fingerprint(line) || fingerprints.size() >= kMaxRevokedLines) {
-      return Error{Code::kInvalid, "revoked: not a SHA256 fingerprint: " + escape_text(line, 80)};
-    }
-    fingerprints.emplace_back(line);
-  }
-  return fingerprints;
-}
-
 }  // namespace
 
 Result<LoadedKeys> load_keys(const std::string& folder, KeysTrust trust) {
@@ -143,8 +119,8 @@ Result<LoadedKeys> load_keys(const std::string& folder, KeysTrust trust) {
     }
     loaded.keys.generation = *value;
   }
-  AB_TRY(fingerprints, parse_revoked(revoked.value_or("")));
-  loaded.keys.revoked = std::move(fingerprints);
+  AB_TRY(locked_out, parse_revoked(revoked.value_or("")));
+  loaded.keys.revoked = std::move(locked_out);
   return loaded;
 }
 

@@ -20,7 +20,8 @@ struct LoadedKeys {
 /// Reads FOLDER's authorized_keys, generation and revoked: through its `..data` link, so that all
 /// three come from one projection of a mounted volume. A missing authorized_keys is an empty set.
 /// An Error means that nobody may enter: a file that cannot be read whole, is no regular file, or
-/// that somebody else could have written (under KeysTrust::kStrict). Never blocks.
+/// that somebody else could have written (under KeysTrust::kStrict); a revoked file with a line
+/// that says nothing known. Never blocks.
 [[nodiscard]] Result<LoadedKeys> load_keys(const std::string& folder, KeysTrust trust);
 
 /// A text that differs whenever load_keys() would read something else.

@@ -25,6 +25,7 @@
 #include "sshd/connection.h"
 #include "sshd/key_store.h"
 #include "sshd/lockdown.h"
+#include "sshd/state_folder.h"
 
 namespace agentbox::sshd {
 namespace {
@@ -227,13 +228,21 @@ void Listener::start_child(Waiting waiting, std::uint64_t connection, UniqueFd m
   tell(record::Forked{connection, pid});
 }
 
+// Who may enter; nobody where the keys cannot be used, or are older than ones that were in force.
+KeySet keys_in_force(const Config& config) {
+  auto loaded = load_keys(config.keys_dir, config.keys_trust);
+  const auto highest = read_generation(config.state_dir);
+  const bool usable = loaded.ok() && highest.ok() && loaded->keys.generation >= *highest;
+  return usable ? std::move(loaded->keys) : KeySet{};
+}
+
 void Listener::be_child(Waiting waiting, UniqueFd monitor) {
   close_all_but(waiting.socket.get(), monitor.get());
   sigset_t none{};
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::prctl(PR_SET_NAME, "agentbox-net");
-  auto keys = load_keys(config_.keys_dir, config_.keys_trust);
+  KeySet keys = keys_in_force(config_);
   UniqueFd socket(::fcntl(waiting.socket.get(), F_DUPFD_CLOEXEC, 3));
   auto session = accept_session(bind_.get(), std::move(waiting.socket));
   const Status locked = lock_network_child();
@@ -244,8 +253,7 @@ void Listener::be_child(Waiting waiting, UniqueFd monitor) {
   ChildExit code = ChildExit::kSetupFailed;
   {
     Connection connection({std::move(session).value(), std::move(socket), std::move(monitor),
-                           keys.ok() ? std::move(keys->keys) : KeySet{}, waiting.peer,
-                           config_.limits});
+                           std::move(keys), waiting.peer, config_.limits});
     code = connection.run();
   }
   ::_exit(static_cast<int>(code));

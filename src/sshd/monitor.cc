@@ -117,25 +117,26 @@ Result<UniqueFd> memory_file(const std::string& text) {
   return fd;
 }
 
-std::vector<std::string> listener_environment() {
-  std::vector<std::string> environment;
-#ifdef AGENTBOX_SANITIZED
-  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"}) {
-    if (const char* value = std::getenv(name)) {  // NOLINT(concurrency-mt-unsafe): one thread
-      environment.push_back(std::string(name) + '=' + value);
-    }
-  }
-#endif
-  return environment;
+std::string older_reason(const LoadedKeys& loaded, std::uint64_t highest) {
+  return "generation " + std::to_string(loaded.keys.generation) + " is older than " +
+         std::to_string(highest) + ", which was in force";
 }
 
 }  // namespace
 
 Result<Monitor> Monitor::make(std::string config_path, Config config, std::string config_text) {
   AB_TRY(loop, EventLoop::make());
-  AB_TRY(sink, AuditSink::open(config.audit_sink));
+  auto head = HeadFile::open(config.state_dir);
+  auto generation = GenerationFile::open(config.state_dir);
+  for (const Error* problem :
+       {head.ok() ? nullptr : &head.error(), generation.ok() ? nullptr : &generation.error()}) {
+    if (problem != nullptr) {
+      return Error(*problem).in("state_dir");
+    }
+  }
+  AB_TRY(sink, AuditSink::open(config.audit_sink, std::move(head).value()));
   return Monitor(std::move(config_path), std::move(config), std::move(config_text), std::move(loop),
-                 std::move(sink));
+                 std::move(generation).value(), std::move(sink));
 }
 
 int Monitor::run() {
@@ -163,6 +164,7 @@ int Monitor::run() {
     }
   }
   audit_summary();
+  audit_.sync_head();
   ::unlink(config_.link_socket.c_str());
   log::info("stopped");
   return 0;
@@ -231,7 +233,7 @@ Status Monitor::start_listener() {
   SpawnPlan plan;
   plan.exe = "/proc/self/exe";
   plan.argv = {"agentbox-sshd", "--listener"};
-  plan.environment = listener_environment();
+  pass_sanitizer_options(plan);
   plan.descriptors = {{STDERR_FILENO, STDERR_FILENO},
                       {kControlFd, control.second.get()},
                       {kListenFd, port_.get()},
@@ -326,13 +328,16 @@ void Monitor::reload_config() {
   Config& fresh = loaded->config;
   const bool needs_restart =
       fresh.listen_address != config_.listen_address || fresh.port != config_.port ||
-      fresh.link_socket != config_.link_socket || fresh.audit_sink != config_.audit_sink;
+      fresh.link_socket != config_.link_socket || fresh.audit_sink != config_.audit_sink ||
+      fresh.state_dir != config_.state_dir;
   if (needs_restart) {
-    log::warning("listen, link.socket and audit.sink change only when the door is restarted");
+    log::warning(
+        "listen, link.socket, audit.sink and state_dir change only when the door is restarted");
     fresh.listen_address = config_.listen_address;
     fresh.port = config_.port;
     fresh.link_socket = config_.link_socket;
     fresh.audit_sink = config_.audit_sink;
+    fresh.state_dir = config_.state_dir;
   }
   config_ = std::move(fresh);
   config_text_ = std::move(loaded->text);
@@ -366,7 +371,8 @@ void Monitor::tick() {
   audit_.flush();
   resume_sessions();
   refresh_keys_if_changed();
-  evict_unauthorised();  // a key can expire without any file changing
+  static_cast<void>(generation_.keep());  // was logged when it could not be kept
+  evict_unauthorised();                   // a key can expire without any file changing
   for (auto& [id, client] : clients_) {
     if (client.kill_at && now >= *client.kill_at) {
       kill_client(client);
@@ -390,6 +396,12 @@ Status Monitor::load_keys_first() {
   if (!loaded.ok()) {
     return std::move(loaded).error().in("keys");
   }
+  if (is_older(*loaded)) {
+    // The door lives and lets nobody in until the right keys are there.
+    keys_.generation = generation_.highest();
+    refuse_keys(older_reason(*loaded, generation_.highest()));
+    return {};
+  }
   put_in_force(std::move(loaded).value());
   return {};
 }
@@ -400,21 +412,25 @@ void Monitor::refresh_keys_if_changed() {
   }
 }
 
+bool Monitor::is_older(const LoadedKeys& loaded) const {
+  return loaded.keys.generation < generation_.highest();
+}
+
+void Monitor::refuse_keys(const std::string& reason) {
+  log::error("the keys are refused", {{"reason", reason}});
+  audit(keys_refused_event(reason));
+}
+
 void Monitor::refresh_keys() {
   keys_signature_ = keys_signature(config_.keys_dir);
   auto loaded = load_keys(config_.keys_dir, config_.keys_trust);
   if (!loaded.ok()) {
     // Fail closed: what cannot be read authorises nobody.
-    log::error("the keys cannot be used: nobody can enter", {{"reason", loaded.error().what}});
-    audit(keys_refused_event(loaded.error().what));
+    refuse_keys(loaded.error().what + ": nobody can enter");
     keys_ = KeySet{};
-    keys_.generation = highest_generation_;
-  } else if (loaded->keys.generation < highest_generation_) {
-    const std::string reason = "generation " + std::to_string(loaded->keys.generation) +
-                               " is older than " + std::to_string(highest_generation_) +
-                               ", which was in force";
-    log::error("older keys are refused", {{"reason", reason}});
-    audit(keys_refused_event(reason));
+    keys_.generation = generation_.highest();
+  } else if (is_older(*loaded)) {
+    refuse_keys(older_reason(*loaded, generation_.highest()));
   } else {
     put_in_force(std::move(loaded).value());
   }
@@ -423,7 +439,11 @@ void Monitor::refresh_keys() {
 
 void Monitor::put_in_force(LoadedKeys loaded) {
   keys_ = std::move(loaded.keys);
-  highest_generation_ = keys_.generation;
+  if (const Status kept = generation_.raise(keys_.generation); !kept.ok()) {
+    // The keys hold all the same: they may be the ones without a leaked key. keep() tries again.
+    log::error("the key generation cannot be kept: a restart could take older keys",
+               {{"reason", kept.error().what}});
+  }
   for (const KeyProblem& problem : loaded.problems) {
     log::warning("a line of authorized_keys counts for nothing",
                  {{"line", std::to_string(problem.line)}, {"reason", problem.what}});

@@ -24,6 +24,7 @@
 #include "sshd/config.h"
 #include "sshd/key_store.h"
 #include "sshd/policy.h"
+#include "sshd/state_folder.h"
 
 namespace agentbox::sshd {
 
@@ -73,12 +74,14 @@ class Monitor {
   };
 
   Monitor(std::string config_path, Config config, std::string config_text, EventLoop loop,
-          AuditSink audit)
+          GenerationFile generation, AuditSink audit)
       : config_path_(std::move(config_path)),
         config_(std::move(config)),
         config_text_(std::move(config_text)),
         loop_(std::move(loop)),
-        audit_(std::move(audit)) {}
+        generation_(std::move(generation)),
+        audit_(std::move(audit)),
+        head_before_(audit_.head()) {}
 
   // Start and stop.
   Status start();
@@ -98,6 +101,8 @@ class Monitor {
   Status load_keys_first();
   void refresh_keys();
   void refresh_keys_if_changed();
+  [[nodiscard]] bool is_older(const LoadedKeys& loaded) const;
+  void refuse_keys(const std::string& reason);
   void put_in_force(LoadedKeys loaded);
   void evict_unauthorised();
 
@@ -136,11 +141,12 @@ class Monitor {
   Config config_;
   std::string config_text_;
   EventLoop loop_;
+  GenerationFile generation_;
   AuditSink audit_;
+  std::optional<AuditHead> head_before_;  ///< told by the first `listen` event
   AuditSummary strangers_;
   KeySet keys_;
   std::string keys_signature_;
-  std::uint64_t highest_generation_ = 0;
   std::size_t bad_key_lines_ = 0;
   std::vector<std::string> passed_environment_;
   std::string host_key_;

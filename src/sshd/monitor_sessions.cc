@@ -41,7 +41,7 @@ void Monitor::read_listener() {
   if (const auto* listening = std::get_if<record::Listening>(&message)) {
     host_key_ = listening->host_key;
     restart_pause_ = std::chrono::milliseconds(0);
-    audit(listen_event(address_, *listening));
+    audit(listen_event(address_, *listening, std::exchange(head_before_, std::nullopt)));
     audit(keys_loaded_event(keys_, bad_key_lines_, host_key_));
     log::info("listening", {{"address", address_}, {"host_key", listening->fingerprint}});
   } else if (const auto* accepted = std::get_if<record::Accepted>(&message)) {

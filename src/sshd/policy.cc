@@ -21,8 +21,7 @@ AuthVerdict decide_auth(const AuthRequest& request, const KeySet& keys) {
   if (request.fingerprint.empty()) {
     return {nullptr, "key type not accepted"};
   }
-  if (std::find(keys.revoked.begin(), keys.revoked.end(), request.fingerprint) !=
-      keys.revoked.end()) {
+  if (keys.revoked.names_key(request.fingerprint)) {
     return {nullptr, "key revoked"};
   }
   const KeyEntry* entry = keys.find(request.fingerprint);

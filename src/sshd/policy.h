@@ -11,6 +11,7 @@
 #include "base/record.h"
 #include "sshd/authorized_keys.h"
 #include "sshd/config.h"
+#include "sshd/revoked.h"
 
 namespace agentbox::sshd {
 
@@ -22,7 +23,7 @@ inline constexpr std::string_view kMcpSubsystem = "mcp";
 /// Who may enter, as the key files said when they were last read.
 struct KeySet {
   std::vector<KeyEntry> entries;
-  std::vector<std::string> revoked;  ///< fingerprints
+  Revoked revoked;
   std::uint64_t generation = 0;
 
   [[nodiscard]] const KeyEntry* find(std::string_view fingerprint) const;

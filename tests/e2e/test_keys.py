@@ -108,3 +108,75 @@ def test_keys_that_others_can_write_are_not_trusted_at_the_start(tmp_path_factor
         assert "keys" in loose.log.read_text()
     finally:
         loose.stop()
+
+
+def fingerprint(key):
+    import subprocess
+
+    said = subprocess.run(["ssh-keygen", "-lf", f"{key}.pub"], capture_output=True, text=True, check=True)
+    return said.stdout.split()[1]
+
+
+def test_a_revoked_key_stays_out_though_authorized_keys_names_it(door, second):
+    lines = (public_line(door.key), public_line(second.identity))
+    door.write_keys(*lines)
+    with second.session() as open_session:
+        door.write_keys(*lines, revoked=f"serial:7\nid:anna\n{fingerprint(second.identity)}\n")
+        assert open_session.wait(10) != 0
+    assert not may_enter(second) and may_enter(door.target)
+    assert door.await_audit("keys_loaded", lambda line: line.get("revoked") == 3)
+
+
+@pytest.mark.parametrize("text", ["serial:x\n", "SHA256:AAAA\n", "seriel:7\n"])
+def test_a_revoked_file_that_cannot_be_understood_lets_nobody_in(door, text):
+    door.write_keys(public_line(door.key), revoked=text)
+    assert not may_enter(door.target)
+    refusals = door.await_audit("keys_loaded", lambda line: "refused" in line)
+    assert "revoked: line 1" in refusals[-1]["refused"]
+    door.write_keys(public_line(door.key))
+    door.await_session()
+
+
+def restart(door):
+    door.stop()
+    door.start_monitor()
+    door.start_spawner()
+
+
+def test_an_older_generation_is_refused_also_after_a_restart(door, second):
+    door.write_keys(public_line(door.key), generation="7\n")
+    door.await_audit("keys_loaded", lambda line: line.get("generation") == 7)
+    restart(door)
+    door.await_session()
+    door.write_keys(public_line(second.identity), generation="6\n")
+    assert not may_enter(second)
+    door.stop()
+    seen = len(door.audit("keys_loaded"))
+    door.start_monitor()
+    door.start_spawner()
+    assert not may_enter(second) and not may_enter(door.target)
+    refusal = door.audit("keys_loaded")[seen]
+    assert "generation 6 is older than 7" in refusal["refused"], refusal
+    door.write_keys(public_line(door.key), generation="8\n")
+    door.await_session()
+
+
+def test_audit_numbers_go_on_over_a_kill_and_the_start_says_from_where(door):
+    door.kill(door.monitor.pid)
+    door.monitor.wait()
+    last = door.audit()[-1]
+    restart(door)
+    door.await_session()
+    starts = [line for line in door.audit("listen") if "before_seq" in line]
+    assert starts[-1]["before_seq"] == last["seq"] and len(starts[-1]["before_sha256"]) == 64
+    numbers = [line["seq"] for line in door.audit()]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize("name", ["keys_generation", "audit_head"])
+def test_state_that_cannot_be_read_stops_the_start_and_says_so(door, name):
+    door.stop()
+    (door.folder / "door" / "state" / name).write_text("rubbish", encoding="utf-8")
+    with pytest.raises(AssertionError, match="the door ended"):
+        door.start_monitor()
+    assert name in door.log.read_text() and "state_dir" in door.log.read_text()

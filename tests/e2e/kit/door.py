@@ -24,12 +24,12 @@ def free_port():
 class Door:
     """agentbox-sshd with its configuration, keys and audit log below one folder."""
 
-    def __init__(self, folder, extra_config=""):
+    def __init__(self, folder):
         self.folder = folder
         self.port = free_port()
         self.monitor = None
         self.spawner = None
-        for name in ("door", "door/keys", "link", "box", "client"):
+        for name in ("door", "door/keys", "door/state", "link", "box", "client"):
             (folder / name).mkdir(mode=0o755)
         for name in ("workspace", "home", "tmp", "out"):
             (folder / "box" / name).mkdir(mode=0o755)
@@ -46,7 +46,8 @@ host_key: {folder}/door/host_key
 keys_dir: {folder}/door/keys
 link: {{socket: {folder}/link/door.sock, box_uid: {programs.uid_of("agentbox")}}}
 audit: {{sink: {self.audit_log}}}
-{extra_config or "limits: {own_unauthenticated: 0}  # every client of these tests is on this machine"}
+state_dir: {folder}/door/state
+limits: {{own_unauthenticated: 0}}  # every client of these tests is on this machine
 """,
             encoding="utf-8",
         )
@@ -197,12 +198,15 @@ audit: {{sink: {self.audit_log}}}
 
     # Keys and audit
 
-    def write_keys(self, *lines):
-        """Swaps the keys in the way a projected volume does: a new folder, then the ..data link."""
+    def write_keys(self, *lines, **others):
+        """Swaps the keys in the way a projected volume does: a new folder, then the ..data link. OTHERS are
+        the texts of other files, such as generation and revoked."""
         keys = self.folder / "door" / "keys"
         fresh = keys / f"..generation_{next(_generations)}"
         fresh.mkdir(mode=0o755)
         (fresh / "authorized_keys").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        for name, text in others.items():
+            (fresh / name).write_text(text, encoding="utf-8")
         link = keys / "..data_new"
         link.symlink_to(fresh.name)
         link.rename(keys / "..data")

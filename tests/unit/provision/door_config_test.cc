@@ -16,6 +16,9 @@ TEST_CASE("the door's configuration is YAML with every path as one value, whatev
   std::string host_key;
   map->text("host_key", host_key);
   CHECK(host_key == paths.host_key);
+  std::string state;
+  map->text("state_dir", state);
+  CHECK(state == paths.door_state);
   YamlMap listen = map->map("listen");
   std::string address;
   std::uint64_t port = 0;

@@ -30,11 +30,6 @@ TEST_CASE("an event is one line of JSON whatever its fields hold") {
   CHECK(parsed.value()["n"] == -3);
 }
 
-TEST_CASE("times are RFC 3339 in UTC with milliseconds") {
-  CHECK(format_time(0) == "1970-01-01T00:00:00.000Z");
-  CHECK(format_time(1'709'209'845'006) == "2024-02-29T12:30:45.006Z");
-}
-
 TEST_CASE(
     "a tool call's event takes session, key and role from the monitor, never from the record") {
   const SessionFacts facts{"s1", 4, "192.0.2.1:9", "SHA256:k", "agent"};

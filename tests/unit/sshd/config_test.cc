@@ -19,6 +19,7 @@ TEST_CASE("the sample configuration loads and says what the defaults are") {
   CHECK(sample->host_key == standard.host_key);
   CHECK(sample->keys_dir == standard.keys_dir);
   CHECK(sample->keys_trust == standard.keys_trust);
+  CHECK(sample->state_dir == standard.state_dir);
   CHECK(sample->link_socket == standard.link_socket);
   CHECK(sample->box_uid == standard.box_uid);
   CHECK(sample->audit_sink == standard.audit_sink);
@@ -43,6 +44,7 @@ TEST_CASE("errors name the section, the line and the key") {
   CHECK(parse_config("listen: {port: 70000}").error().what.find("listen: line 1: port") == 0);
   CHECK_FALSE(parse_config("listen: {address: localhost}").ok());
   CHECK_FALSE(parse_config("host_key: relative/path").ok());
+  CHECK_FALSE(parse_config("state_dir: state").ok());
   CHECK_FALSE(parse_config("audit: {sink: relative}").ok());
   CHECK_FALSE(parse_config("keys_trust: sometimes").ok());
 }

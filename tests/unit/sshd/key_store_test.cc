@@ -55,7 +55,7 @@ TEST_CASE("keys, generation and revoked come from one projection of the volume")
   CHECK(loaded->present);
   CHECK(loaded->keys.entries.size() == 2);
   CHECK(loaded->keys.generation == 41);
-  CHECK(loaded->keys.revoked == std::vector<std::string>{key_fingerprint('b')});
+  CHECK(loaded->keys.revoked.fingerprints == std::vector<std::string>{key_fingerprint('b')});
   CHECK(loaded->problems.size() == 1);
 
   const std::string before = keys_signature(volume.path());
@@ -105,7 +105,9 @@ TEST_CASE("a file that others can write is refused, unless the weakening is name
 TEST_CASE("a revoked file that says something unknown lets nobody in") {
   Volume volume;
   volume.put("authorized_keys", key_line('a'));
-  volume.put("revoked", "serial:7\n");
+  volume.put("revoked", "serial:7\nid:anna\n");
+  CHECK(load_keys(volume.path(), KeysTrust::kStrict)->keys.revoked.size() == 2);
+  volume.put("revoked", "serial:7\nseriel:8\n");
   CHECK_FALSE(load_keys(volume.path(), KeysTrust::kStrict).ok());
   volume.put("revoked", "");
   volume.put("generation", "-1");

@@ -25,7 +25,7 @@ std::string_view reason(const KeySet& keys, std::string_view user, const std::st
 TEST_CASE("each way to be refused has its own reason") {
   KeySet keys = keys_of(key_line('a') + "\nfrom=\"10.0.0.0/8\" " + key_line('b') +
                         "\nexpiry-time=\"19700102\" " + key_line('c') + "\n" + key_line('d'));
-  keys.revoked = {key_fingerprint('d')};
+  keys.revoked.fingerprints = {key_fingerprint('d')};
   CHECK(reason(keys, "agent", key_fingerprint('a')) == "authorised");
   CHECK(reason(keys, "root", key_fingerprint('a')) == "the login name is not agent");
   CHECK(reason(keys, "agent", "") == "key type not accepted");

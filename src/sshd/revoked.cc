@@ -1,0 +1,73 @@
+// pure: see revoked.h.
+#include "sshd/revoked.h"
+
+#include <algorithm>
+
+#include "base/public_key.h"
+#include "base/text.h"
+
+namespace agentbox::sshd {
+namespace {
+
+constexpr std::string_view kSerial = "serial:";
+constexpr std::string_view kId = "id:";
+constexpr std::string_view kBlanks = " \t\r";
+
+std::string_view trimmed(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+  return line.substr(0, line.find_last_not_of(kBlanks) + 1);
+}
+
+bool is_key_id(std::string_view text) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  return !text.empty() && text.size() <= kMaxKeyIdBytes && is_utf8(text) &&
+         std::none_of(text.begin(), text.end(), is_control);
+}
+
+Status take_line(std::string_view line, Revoked& revoked) {
+  if (is_fingerprint(line)) {
+    revoked.fingerprints.emplace_back(line);
+    return {};
+  }
+  if (line.starts_with(kSerial)) {
+    AB_TRY(serial, parse_decimal(line.substr(kSerial.size())));
+    revoked.serials.push_back(serial);
+    return {};
+  }
+  if (line.starts_with(kId) && is_key_id(line.substr(kId.size()))) {
+    revoked.ids.emplace_back(line.substr(kId.size()));
+    return {};
+  }
+  return Error{Code::kInvalid,
+               "neither SHA256:FINGERPRINT, serial:NUMBER nor id:KEY-ID: " + escape_text(line, 80)};
+}
+
+}  // namespace
+
+bool Revoked::names_key(std::string_view fingerprint) const {
+  return std::find(fingerprints.begin(), fingerprints.end(), fingerprint) != fingerprints.end();
+}
+
+Result<Revoked> parse_revoked(std::string_view text) {
+  constexpr std::string_view kBom = "\xef\xbb\xbf";
+  text.remove_prefix(text.starts_with(kBom) ? kBom.size() : 0);
+  Revoked revoked;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.front() == '#') {
+      continue;
+    }
+    if (revoked.size() >= kMaxRevokedLines) {
+      return Error{Code::kLimit,
+                   "revoked: more than " + std::to_string(kMaxRevokedLines) + " entries"};
+    }
+    if (auto taken = take_line(line, revoked); !taken.ok()) {
+      return std::move(taken).error().in("revoked: line " + std::to_string(number));
+    }
+  }
+  return revoked;
+}
+
+}  // namespace agentbox::sshd
