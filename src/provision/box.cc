@@ -185,11 +185,17 @@ std::string render_record(const BoxRecord& record) {
   json["phase"] = text_of(record.phase);
   json["spec"] = std::move(spec);
   json["keys"] = keys_json(record.keys);
+  json["former"] = keys_json(record.former);
+  json["revoked"] = keys_json(record.revoked);
   json["identity_file"] = record.identity_file;
   json["host_key"] = record.host_key;
   json["generation"] = record.generation;
   json["port"] = record.port;
   return dump_json(json, 2) + "\n";
+}
+
+BoxRecord new_record(BoxName name) {
+  return BoxRecord{std::move(name), Phase::kCreating, {}, {}, {}, {}, {}, {}, 1, 0};
 }
 
 Result<BoxRecord> parse_record(std::string_view text) {
@@ -202,12 +208,12 @@ Result<BoxRecord> parse_record(std::string_view text) {
   }
   const Json& json = *parsed;
   AB_TRY(version, parse_number(json, "version", UINT64_MAX));
-  if (version != kRecordVersion) {
+  if (version != kRecordVersion && version != 1) {
     return Error{Code::kUnavailable, "box.json was written by another version of agentbox"};
   }
   const std::string* name_text = find_string(json, "name");
   AB_TRY(name, BoxName::parse(name_text == nullptr ? "" : *name_text));
-  BoxRecord record{std::move(name), {}, {}, {}, {}, {}, 1, 0};
+  BoxRecord record = new_record(std::move(name));
   AB_TRY(phase, parse_phase(json));
   const Json* spec_json = find_member(json, "spec");
   AB_TRY(spec, parse_spec(spec_json == nullptr ? Json() : *spec_json));
@@ -219,6 +225,12 @@ Result<BoxRecord> parse_record(std::string_view text) {
   record.phase = phase;
   record.spec = std::move(spec);
   record.keys = std::move(keys);
+  if (version > 1) {
+    AB_TRY(former, parse_keys(json, "former"));
+    AB_TRY(revoked, parse_keys(json, "revoked"));
+    record.former = std::move(former);
+    record.revoked = std::move(revoked);
+  }
   record.identity_file = std::move(identity_file);
   record.host_key = std::move(host_key);
   record.generation = generation;

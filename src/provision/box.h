@@ -13,8 +13,9 @@
 
 namespace agentbox::provision {
 
-/// box.json as this build writes it; a higher number is refused, never guessed at.
-inline constexpr std::uint64_t kRecordVersion = 1;
+/// box.json as this build writes it; a higher number is refused, never guessed at. Version 1 knew
+/// neither former nor revoked keys.
+inline constexpr std::uint64_t kRecordVersion = 2;
 inline constexpr std::size_t kMaxRecordBytes = 1U << 20U;
 /// Keys of one box; a file with more is a mistake.
 inline constexpr std::size_t kMaxKeys = 256;
@@ -48,12 +49,17 @@ struct BoxRecord {
   BoxName name;
   Phase phase = Phase::kCreating;
   BoxSpec spec;
-  std::vector<NamedKey> keys;  ///< who may enter now
-  std::string identity_file;   ///< the client's private key, or empty where it is unknown
-  std::string host_key;        ///< `ssh-ed25519 BASE64`, empty until made
+  std::vector<NamedKey> keys;     ///< who may enter now
+  std::vector<NamedKey> former;   ///< dropped by a rotation, the newest last
+  std::vector<NamedKey> revoked;  ///< locked out for good
+  std::string identity_file;      ///< the client's private key, or empty where it is unknown
+  std::string host_key;           ///< `ssh-ed25519 BASE64`, empty until made
   std::uint64_t generation = 1;
   std::uint16_t port = 0;  ///< 0 until chosen
 };
+
+/// A box of which nothing is decided but its name.
+[[nodiscard]] BoxRecord new_record(BoxName name);
 
 /// The text of box.json.
 [[nodiscard]] std::string render_record(const BoxRecord& record);

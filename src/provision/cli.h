@@ -20,6 +20,32 @@ struct Misused {
   Output output = Output::kText;
 };
 
+/// What the command line can be told, as completions and the manual page are made from: the very
+/// table that parses it.
+struct OptionShape {
+  std::vector<std::string> names;    ///< with their hyphens; of a positional its own name
+  std::string value;                 ///< what it takes (FILE, DIR, TEXT, ...); empty: a flag
+  std::vector<std::string> choices;  ///< where it takes one of these
+  std::string about;
+  std::string fallback;
+  bool required = false;
+};
+struct CommandShape {
+  std::string name;
+  std::string about;
+  std::vector<OptionShape> positionals;
+  std::vector<OptionShape> options;
+};
+struct ProgramShape {
+  std::string name;
+  std::string version;
+  std::string about;
+  std::string footer;
+  std::vector<OptionShape> options;
+  std::vector<CommandShape> commands;
+};
+[[nodiscard]] ProgramShape command_line_shape(const std::string& version);
+
 /// ARGUMENTS are argv without the program's name. VERSION is what --version says.
 [[nodiscard]] std::variant<Invocation, Shown, Misused> parse_command_line(
     const std::vector<std::string>& arguments, const std::string& version);

@@ -76,12 +76,48 @@ struct Logs {
   BoxName name;
   std::uint64_t lines = kDefaultLogLines;
 };
+struct Rotate {
+  BoxName name;
+  std::vector<std::string> key_files;  ///< empty: a new key is made
+};
+struct Revoke {
+  BoxName name;
+  std::string key;  ///< SHA256:..., or a file with the public half
+  bool evict = false;
+};
+struct Pull {
+  BoxName name;
+  std::string remote;
+  std::string local;  ///< "-": standard output
+};
+struct Push {
+  BoxName name;
+  std::string local;  ///< "-": standard input
+  std::string remote;
+};
+struct Doctor {
+  BoxName name;
+};
+struct Audit {
+  BoxName name;
+  std::string since;  ///< a time or an age; empty: all
+  std::string event;
+  std::string key;
+  std::uint64_t lines = 0;  ///< the newest so many; 0: all
+};
+enum class Shell : std::uint8_t { kBash, kZsh, kFish };
+struct Completion {
+  Shell shell = Shell::kBash;
+};
+/// The manual page, as troff.
+struct Manual {};
 struct Supervise {
   BoxName name;
 };
 
-using Command = std::variant<Create, ShowStatus, List, Handoff, Suspend, Resume, Verify, Delete,
-                             Call, Logs, Supervise>;
+using Command =
+    std::variant<Create, ShowStatus, List, Handoff, Suspend, Resume, Verify, Delete, Call, Logs,
+                 Rotate, Revoke, Pull, Push, Doctor, Audit, Completion, Manual, Supervise>;
 
 struct Invocation {
   Command command;

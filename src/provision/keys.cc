@@ -81,6 +81,14 @@ std::string authorized_keys_text(const std::vector<NamedKey>& keys) {
   return text;
 }
 
+std::string revoked_text(const std::vector<NamedKey>& keys) {
+  std::string text;
+  for (const NamedKey& entry : keys) {
+    text += entry.key.fingerprint() + "\n";
+  }
+  return text;
+}
+
 Status link_into_data(const std::string& folder, const std::string& name) {
   const std::string path = folder + "/" + name;
   if (::symlink(("..data/" + name).c_str(), path.c_str()) != 0 && errno != EEXIST) {
@@ -185,14 +193,14 @@ Answer<NamedKey> ensure_private_key(const std::string& path, const SpawnPlan::Id
 }
 
 Status publish_keys(const std::string& folder, const std::vector<NamedKey>& keys,
-                    std::uint64_t generation) {
+                    const std::vector<NamedKey>& revoked, std::uint64_t generation) {
   // The name only has to be new: the volumes this imitates use the time.
   const std::string data = "..20" + random_hex(8);
   const std::string path = folder + "/" + data;
   AB_CHECK(make_folder(path, ::geteuid() == 0 ? 0755 : 0700, ::geteuid(), ::getegid()));
   AB_CHECK(replace_file(path + "/authorized_keys", authorized_keys_text(keys), public_mode()));
   AB_CHECK(replace_file(path + "/generation", std::to_string(generation) + "\n", public_mode()));
-  AB_CHECK(replace_file(path + "/revoked", "", public_mode()));
+  AB_CHECK(replace_file(path + "/revoked", revoked_text(revoked), public_mode()));
   const std::string next = folder + "/..data_tmp";
   ::unlink(next.c_str());
   if (::symlink(data.c_str(), next.c_str()) != 0 ||

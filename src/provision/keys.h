@@ -40,6 +40,6 @@ struct Identity {
 /// Writes authorized_keys, generation and revoked below FOLDER as a mounted volume has them: in a
 /// folder of their own behind the link `..data`, which is switched in one step.
 [[nodiscard]] Status publish_keys(const std::string& folder, const std::vector<NamedKey>& keys,
-                                  std::uint64_t generation);
+                                  const std::vector<NamedKey>& revoked, std::uint64_t generation);
 
 }  // namespace agentbox::provision

@@ -218,8 +218,10 @@ Answer<BoxRecord> LocalBackend::begin_create(const BoxName& name, const WantedBo
       return std::move(*existing);
     }
   }
-  BoxRecord record{name, Phase::kCreating, wanted.spec, wanted.keys, wanted.spec.identity, {}, 1,
-                   0};
+  BoxRecord record = new_record(name);
+  record.spec = wanted.spec;
+  record.keys = wanted.keys;
+  record.identity_file = wanted.spec.identity;
   AB_CHECK(store_.save(record));
   return record;
 }

@@ -1,11 +1,13 @@
 // edge: boxes on this machine: made, started, stopped, looked at and removed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "provision/answer.h"
 #include "provision/command.h"
+#include "provision/key_change.h"
 #include "provision/report.h"
 #include "provision/spec.h"
 #include "provision/state.h"
@@ -19,6 +21,7 @@ class LocalBackend {
       : store_(std::move(store)), programs_(std::move(programs)) {}
 
   [[nodiscard]] const Store& store() const { return store_; }
+  [[nodiscard]] const std::string& programs() const { return programs_; }
 
   /// Each is safe to repeat, and says whether it changed anything.
   struct Changed {
@@ -35,11 +38,29 @@ class LocalBackend {
   };
   [[nodiscard]] Answer<Removed> remove(const BoxName& name, bool keep_workspace) const;
 
+  /// Lets in the keys of KEY_FILES alone; without them a new ed25519 key, whose private half takes
+  /// the place of the old. A running box has both until the new ones are proven; then the old are
+  /// dropped, proven refused, and their sessions have ended. Cut short, it can be run again.
+  [[nodiscard]] Answer<KeysDone> rotate(const BoxName& name,
+                                        const std::vector<std::string>& key_files) const;
+  /// Locks out KEY (a fingerprint, or a file with its public half) for good, and ends its sessions.
+  /// EVICT: also ends everything that runs in the box and makes a new host key.
+  [[nodiscard]] Answer<KeysDone> revoke(const BoxName& name, const std::string& key,
+                                        bool evict) const;
+
   /// PROBE: also whether it answers on its pinned host key.
   [[nodiscard]] Answer<BoxView> view(const BoxName& name, bool probe) const;
   [[nodiscard]] Answer<std::vector<BoxView>> views() const;
 
  private:
+  struct Held {
+    std::optional<BoxLock> lock;
+    BoxView view;
+  };
+  [[nodiscard]] Answer<Held> hold_finished(const BoxName& name) const;
+  [[nodiscard]] Done put_keys(const BoxRecord& record) const;
+  [[nodiscard]] Done admit_new_keys(const KeyChange& grown, const std::string& private_key) const;
+  [[nodiscard]] Done replace_host_key(BoxRecord& record, bool start_again) const;
   [[nodiscard]] Done check_create(const BoxName& name, const WantedBox& wanted) const;
   [[nodiscard]] Answer<BoxRecord> begin_create(const BoxName& name, const WantedBox& wanted) const;
   [[nodiscard]] Done start(BoxRecord& record) const;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "provision/box_side.h"
@@ -56,10 +57,34 @@ Status make_folders(const BoxPaths& paths, const Accounts& accounts) {
   return {};
 }
 
+// A new host key that RECORD has decided on takes its place; one that it does not know goes.
+Done adopt_host_key(const BoxPaths& paths, const BoxRecord& record) {
+  const std::string next = next_host_key(paths);
+  const auto secret = read_private_key(next);
+  if (!secret.ok()) {
+    return secret.error().code == Code::kNotFound ? Done{} : Done{secret.error()};
+  }
+  const auto key = public_half(*secret);
+  if (!key.ok() || key->text() != record.host_key) {
+    ::unlink(next.c_str());
+    return {};
+  }
+  return std::rename(next.c_str(), paths.host_key.c_str()) == 0 ? Done{}
+                                                                : Done{errno_error(paths.host_key)};
+}
+
 }  // namespace
+
+std::string next_host_key(const BoxPaths& paths) { return paths.host_key + ".next"; }
+
+Status write_known_hosts(const BoxPaths& paths, const Accounts& accounts, const BoxRecord& record) {
+  return replace_file(paths.known_hosts, known_hosts_text(record.name.text(), record.host_key),
+                      modes_for(accounts).readable_file);
+}
 
 Done make_lasting_files(const BoxPaths& paths, const Accounts& accounts, BoxRecord& record) {
   AB_CHECK(make_folders(paths, accounts));
+  AB_CHECK(adopt_host_key(paths, record));
   const bool new_box = record.host_key.empty();
   if (!new_box && ::access(paths.host_key.c_str(), F_OK) != 0) {
     // Clients are pinned to it: a new one in its place would only lock them out, or teach them to
@@ -74,7 +99,8 @@ Done make_lasting_files(const BoxPaths& paths, const Accounts& accounts, BoxReco
                    "put it back from a backup, or delete the box and create it anew"};
   }
   record.host_key = host_key.key.text();
-  if (record.keys.empty()) {
+  // A box that had keys and lost the last one is left without.
+  if (record.keys.empty() && record.phase == Phase::kCreating) {
     const SpawnPlan::Identity self{::geteuid(), ::getegid()};
     AB_TRY(key, ensure_private_key(paths.identity, self, host_alias(record.name.text())));
     record.keys = {std::move(key)};
@@ -86,11 +112,10 @@ Done make_lasting_files(const BoxPaths& paths, const Accounts& accounts, BoxReco
 Done write_start_files(const BoxPaths& paths, const LocalMeans& means, const BoxRecord& record) {
   const Modes modes = modes_for(means.accounts);
   const SpawnPlan::Identity& box = means.accounts.box;
-  const std::string host_key = known_hosts_text(record.name.text(), record.host_key);
-  AB_CHECK(replace_file(paths.known_hosts, host_key, modes.readable_file));
+  AB_CHECK(write_known_hosts(paths, means.accounts, record));
   AB_CHECK(replace_file(paths.config, render_door_config(paths, record.port, box.uid),
                         modes.readable_file));
-  AB_CHECK(publish_keys(paths.keys, record.keys, record.generation));
+  AB_CHECK(publish_keys(paths.keys, record.keys, record.revoked, record.generation));
   AB_CHECK(replace_file(paths.system_files + "/passwd", passwd_text(box.uid, box.gid),
                         modes.readable_file));
   AB_CHECK(replace_file(paths.system_files + "/group", group_text(box.gid), modes.readable_file));

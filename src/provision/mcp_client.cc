@@ -1,6 +1,7 @@
 // edge: see mcp_client.h.
 #include "provision/mcp_client.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -76,6 +77,19 @@ Result<Json> McpClient::request(const std::string& method, const Json& params, D
 Result<Json> McpClient::call_tool(const std::string& tool, const Json& arguments,
                                   Deadline deadline) {
   return request("tools/call", Json{{"name", tool}, {"arguments", arguments}}, deadline);
+}
+
+Result<bool> McpClient::has_tool(const std::string& tool, Deadline deadline) {
+  if (tools_.is_null()) {
+    AB_TRY(listed, request("tools/list", Json::object(), deadline));
+    tools_ = std::move(listed);
+  }
+  const Json* tools = find_member(tools_, "tools");
+  return tools != nullptr && tools->is_array() &&
+         std::any_of(tools->begin(), tools->end(), [&](const Json& entry) {
+           const std::string* name = find_string(entry, "name");
+           return name != nullptr && *name == tool;
+         });
 }
 
 Result<std::optional<int>> McpClient::close(Deadline deadline) { return channel_.finish(deadline); }

@@ -22,6 +22,9 @@ class McpClient {
   [[nodiscard]] Result<Json> call_tool(const std::string& tool, const Json& arguments,
                                        Deadline deadline);
 
+  /// Whether the server offers TOOL; asked once for all tools.
+  [[nodiscard]] Result<bool> has_tool(const std::string& tool, Deadline deadline);
+
   /// Ends the session in good order; its exit code where one came.
   [[nodiscard]] Result<std::optional<int>> close(Deadline deadline);
 
@@ -37,6 +40,7 @@ class McpClient {
   std::unique_ptr<SshClient> client_;  ///< outlives the channel, which borrows it
   SshChannel channel_;
   Json server_;
+  Json tools_;  ///< the result of tools/list, once it was asked for
   std::uint64_t next_id_ = 1;
 };
 

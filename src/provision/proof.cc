@@ -1,10 +1,12 @@
 // edge: see proof.h.
 #include "provision/proof.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
 #include "provision/door_config.h"
+#include "provision/key_change.h"
 #include "provision/keys.h"
 
 namespace agentbox::provision {
@@ -29,6 +31,18 @@ Status offer_all(const BoxRecord& record) {
   return {};
 }
 
+// system_info tells which keys were in force when its session began.
+Status check_generation(const Json& result, std::uint64_t wanted) {
+  const Json* value = find_member(result, "structuredContent");
+  const Json* generation = value == nullptr ? nullptr : find_member(*value, "keys_generation");
+  if (generation == nullptr || !generation->is_number_unsigned() ||
+      generation->get<std::uint64_t>() < wanted) {
+    return Error{Code::kDenied,
+                 "the door does not yet go by key generation " + std::to_string(wanted)};
+  }
+  return {};
+}
+
 Status log_in(const BoxRecord& record, const SecretText& key) {
   AB_TRY(target, target_of(record));
   AB_TRY(session, McpClient::open(target, key, in(kProofStep)));
@@ -36,6 +50,7 @@ Status log_in(const BoxRecord& record, const SecretText& key) {
   if (is_error_result(result)) {
     return Error{Code::kProtocol, "system_info fails: " + text_of_result(result).substr(0, 300)};
   }
+  AB_CHECK(check_generation(result, record.generation));
   AB_TRY(ended, session.close(in(kProofStep)));
   static_cast<void>(ended);
   return {};
@@ -95,8 +110,25 @@ Answer<McpClient> open_session(const BoxRecord& record, Deadline deadline) {
   return std::move(session).value();
 }
 
+Status prove_refused(const BoxRecord& record, const std::vector<NamedKey>& keys) {
+  AB_TRY(target, target_of(record));
+  for (std::size_t i = 0; i < keys.size();) {
+    AB_TRY(client, SshClient::connect(target, in(kProofStep)));
+    // A connection ends at its twentieth refused offer.
+    for (const std::size_t end = std::min(keys.size(), i + kMaxFormerKeys); i < end; ++i) {
+      AB_TRY(taken, client.offer(kLoginUser, keys[i].key, in(kProofStep)));
+      if (taken) {
+        return Error{Code::kDenied, "the box still takes the key " + keys[i].key.fingerprint() +
+                                        ", which is gone"};
+      }
+    }
+  }
+  return {};
+}
+
 Result<Proof> prove_once(const BoxRecord& record) {
   AB_CHECK(offer_all(record));
+  AB_CHECK(prove_refused(record, keys_to_refuse(record)));
   const std::string offered =
       std::to_string(record.keys.size()) + " key(s) accepted on the pinned host key";
   if (record.identity_file.empty()) {

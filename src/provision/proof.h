@@ -30,8 +30,13 @@ struct Proof {
   std::string words;
 };
 
-/// Each key is offered without a signature and must be answered PK_OK; where the private key is
-/// known also a login and an answer of the tool system_info.
+/// Each of KEYS is offered without a signature and must be refused; Code::kDenied where one is not.
+[[nodiscard]] Status prove_refused(const BoxRecord& record, const std::vector<NamedKey>& keys);
+
+/// Each key is offered without a signature and must be answered PK_OK, each former and revoked one
+/// must be refused; where the private key is known also a login and an answer of the tool
+/// system_info, with RECORD's generation of keys or a later one. Code::kDenied where one of these
+/// does not hold.
 [[nodiscard]] Result<Proof> prove_once(const BoxRecord& record);
 
 /// prove_once() until it succeeds, for kStartTime, or until the box's SUPERVISOR has ended.

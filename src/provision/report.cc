@@ -132,6 +132,74 @@ Report done_report(const BoxView& view, std::string_view did) {
   return report;
 }
 
+namespace {
+
+OrderedJson fingerprints_json(const std::vector<NamedKey>& keys) {
+  OrderedJson list = OrderedJson::array();
+  for (const NamedKey& entry : keys) {
+    list.push_back(entry.key.fingerprint());
+  }
+  return list;
+}
+
+std::string keys_lines(const char* what, const std::vector<NamedKey>& keys) {
+  std::string text;
+  for (const NamedKey& entry : keys) {
+    text.append(what).append(entry.key.fingerprint()).append(" ").append(entry.label).append("\n");
+  }
+  return text;
+}
+
+// What both say of a change of keys, after the box itself.
+Report keys_report(const KeysDone& done) {
+  Report report = box_report(done.view);
+  report.json["changed"] = done.changed;
+  report.json["added"] = fingerprints_json(done.added);
+  report.json["gone"] = fingerprints_json(done.gone);
+  report.json["sessions_ended"] = done.sessions_ended;
+  report.json["proven"] = done.proven;
+  report.json["proofs"] = done.proofs;
+  report.text = keys_lines("added      ", done.added) + keys_lines("gone       ", done.gone);
+  for (const std::string& proof : done.proofs) {
+    report.text += "proven     " + proof + "\n";
+  }
+  if (!done.proven) {
+    report.text += "NOT PROVEN the box does not run; resume proves it\n";
+  }
+  report.text += "sessions   " + std::to_string(done.sessions_ended) + " ended\n";
+  return report;
+}
+
+}  // namespace
+
+Report rotated_report(const KeysDone& done) {
+  Report report = keys_report(done);
+  const std::string& file = done.view.record.identity_file;
+  report.text = "box " + done.view.record.name.text() +
+                (done.changed ? " has new keys\n\n" : " has these keys already\n\n") + report.text +
+                (file.empty() ? "" : "private    " + file + "\n");
+  return report;
+}
+
+Report revoked_report(const KeysDone& done) {
+  Report report = keys_report(done);
+  report.json["evicted"] = done.evicted;
+  report.text =
+      "box " + done.view.record.name.text() +
+      (done.gone.empty() ? " had that key revoked already\n\n" : " has that key revoked\n\n") +
+      report.text;
+  report.text += done.evicted
+                     ? "evicted    yes: everything that ran in the box ended, and its host key is "
+                       "new; hand known_hosts out again\n"
+                     : "evicted    no: what the key changed in the box is still there; revoke "
+                       "--evict replaces the running box and its host key\n";
+  if (done.view.record.keys.empty()) {
+    report.text += "WARNING    that was the last key: nobody can enter; rotate makes a new one\n";
+    report.json["warnings"].push_back("that was the last key: nobody can enter");
+  }
+  return report;
+}
+
 Report list_report(const std::vector<BoxView>& views) {
   Report report;
   report.json["boxes"] = OrderedJson::array();
@@ -145,23 +213,35 @@ Report list_report(const std::vector<BoxView>& views) {
   return report;
 }
 
-Report verify_report(const std::string& name, const std::vector<Check>& checks) {
-  const bool passed =
-      std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.passed; });
+Report checks_report(const std::string& name, const std::vector<CheckDone>& checks,
+                     std::string_view proven, std::string_view not_proven) {
+  const bool passed = std::none_of(checks.begin(), checks.end(), [](const CheckDone& check) {
+    return check.outcome == CheckOutcome::kFailed;
+  });
   Report report;
   report.json["name"] = name;
   report.json["ok"] = passed;
   report.json["checks"] = OrderedJson::array();
-  for (const Check& check : checks) {
+  for (const CheckDone& check : checks) {
+    const CheckFacts& facts = facts_of(check.id);
+    const bool failed = check.outcome == CheckOutcome::kFailed;
     OrderedJson json;
-    json["name"] = check.name;
-    json["ok"] = check.passed;
+    json["name"] = facts.title;
+    json["ok"] = !failed;
+    json["skipped"] = check.outcome == CheckOutcome::kSkipped;
     json["detail"] = check.detail;
+    if (failed) {
+      json["next"] = facts.next;
+    }
     report.json["checks"].push_back(std::move(json));
-    report.text.append(check.passed ? "ok      " : "FAILED  ").append(check.name);
+    report.text.append(mark_of(check.outcome)).append(facts.title);
     report.text.append(check.detail.empty() ? "" : ": ").append(check.detail).append("\n");
+    if (failed) {
+      report.text.append("        next: ").append(facts.next).append("\n");
+    }
   }
-  report.text += passed ? "box " + name + " is proven\n" : "box " + name + " is NOT proven\n";
+  report.text.append("box ").append(name).append(" ").append(passed ? proven : not_proven);
+  report.text.append("\n");
   report.exit = passed ? Exit::kOk : Exit::kCheckFailed;
   return report;
 }

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "provision/answer.h"
 #include "provision/box.h"
+#include "provision/checks.h"
 #include "provision/command.h"
 #include "provision/handoff.h"
 
@@ -20,6 +21,7 @@ struct Report {  // NOLINT(bugprone-exception-escape): the library's JSON value 
   OrderedJson json;
   std::string text;
   Exit exit = Exit::kOk;
+  bool printed = false;  ///< standard output has been used for something else
 };
 
 enum class State : std::uint8_t { kRunning, kSuspended, kStopped, kPending, kFailed };
@@ -42,16 +44,26 @@ struct BoxView {
 [[nodiscard]] Report done_report(const BoxView& view, std::string_view did);
 [[nodiscard]] Report list_report(const std::vector<BoxView>& views);
 
+/// What rotate and revoke did.
+struct KeysDone {
+  BoxView view;
+  bool changed = false;
+  std::vector<NamedKey> added;
+  std::vector<NamedKey> gone;
+  std::size_t sessions_ended = 0;
+  bool proven = false;  ///< false: the box does not run; its next start proves it
+  bool evicted = false;
+  std::vector<std::string> proofs;
+};
+[[nodiscard]] Report rotated_report(const KeysDone& done);
+[[nodiscard]] Report revoked_report(const KeysDone& done);
+
 /// What the loud line about --no-isolation says, everywhere.
 [[nodiscard]] std::string_view isolation_warning();
 
-/// One line of verify.
-struct Check {
-  std::string name;
-  bool passed = false;
-  std::string detail;
-};
-[[nodiscard]] Report verify_report(const std::string& name, const std::vector<Check>& checks);
+/// The outcome of checks on box NAME. PROVEN and NOT_PROVEN are the last line's verdicts.
+[[nodiscard]] Report checks_report(const std::string& name, const std::vector<CheckDone>& checks,
+                                   std::string_view proven, std::string_view not_proven);
 
 /// The text that goes to standard output, with its newline.
 [[nodiscard]] std::string rendered(const Report& report, Output output);

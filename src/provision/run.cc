@@ -10,13 +10,18 @@
 #include "base/handle.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "provision/audit_report.h"
 #include "provision/cli.h"
+#include "provision/completion.h"
+#include "provision/doctor.h"
 #include "provision/local.h"
 #include "provision/logs.h"
+#include "provision/manual.h"
 #include "provision/mcp_client.h"
 #include "provision/proof.h"
 #include "provision/report.h"
 #include "provision/supervise.h"
+#include "provision/transfer.h"
 #include "provision/verify.h"
 
 namespace agentbox::provision {
@@ -87,6 +92,13 @@ Report handoff_report(const BoxView& view, Format format) {
   return report;
 }
 
+Report text_report(std::string text) {
+  Report report;
+  report.json["text"] = text;
+  report.text = std::move(text);
+  return report;
+}
+
 // What each command does; all else is getting there and back.
 class Runner {
  public:
@@ -130,6 +142,26 @@ class Runner {
     AB_TRY(record, backend_.store().load_existing(command.name));
     return last_lines(backend_.store().paths(record.name), record.name.text(), command.lines);
   }
+  Answer<Report> operator()(const Rotate& command) const {
+    AB_TRY(done, backend_.rotate(command.name, command.key_files));
+    return rotated_report(done);
+  }
+  Answer<Report> operator()(const Revoke& command) const {
+    AB_TRY(done, backend_.revoke(command.name, command.key, command.evict));
+    return revoked_report(done);
+  }
+  Answer<Report> operator()(const Pull& command) const { return pull(backend_.store(), command); }
+  Answer<Report> operator()(const Push& command) const { return push(backend_.store(), command); }
+  Answer<Report> operator()(const Doctor& command) const { return doctor(backend_, command.name); }
+  Answer<Report> operator()(const Audit& command) const {
+    return audit_report(backend_.store(), command);
+  }
+  Answer<Report> operator()(const Completion& command) const {
+    return text_report(render_completion(command_line_shape(AGENTBOX_VERSION), command.shell));
+  }
+  Answer<Report> operator()(const Manual&) const {
+    return text_report(render_manual(command_line_shape(AGENTBOX_VERSION)));
+  }
   Answer<Report> operator()(const Supervise& command) const {
     AB_CHECK(supervise(backend_.store(), command.name));
     return Report{};
@@ -171,6 +203,10 @@ int run(const std::vector<std::string>& arguments) {
   const auto report = carry_out(invocation);
   if (!report.ok()) {
     return fail(report.error(), invocation.output);
+  }
+  if (report->printed) {
+    static_cast<void>(write_all(STDERR_FILENO, report->text));
+    return static_cast<int>(report->exit);
   }
   return finish(rendered(*report, invocation.output), report->exit);
 }

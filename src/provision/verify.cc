@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "provision/mcp_client.h"
 #include "provision/proof.h"
+#include "provision/tools.h"
 
 namespace agentbox::provision {
 namespace {
@@ -20,23 +21,8 @@ namespace {
 constexpr std::chrono::seconds kStep{30};
 /// Spans several reads, and is quick to make.
 constexpr std::uint64_t kBlobBytes = 1U << 20U;
-/// Bytes asked for in one read_file; the tool's most is 512 KiB.
-constexpr std::uint64_t kReadBytes = 256U << 10U;
 
 Deadline soon() { return std::chrono::steady_clock::now() + kStep; }
-
-// A tool's structured result; an Error where the tool says it failed.
-Result<Json> use_tool(McpClient& session, const std::string& tool, const Json& arguments) {
-  AB_TRY(result, session.call_tool(tool, arguments, soon()));
-  if (is_error_result(result)) {
-    return Error{Code::kProtocol, tool + " fails: " + escape_text(text_of_result(result), 300)};
-  }
-  const Json* value = find_member(result, "structuredContent");
-  if (value == nullptr) {
-    return Error{Code::kProtocol, tool + " gives no structured result"};
-  }
-  return *value;
-}
 
 Result<std::string> sha256_in(const Json& value) {
   const std::string* sum = find_string(value, "sha256");
@@ -48,7 +34,7 @@ Result<std::string> sha256_in(const Json& value) {
 }
 
 Result<std::vector<std::string>> list_blobs(McpClient& session) {
-  AB_TRY(value, use_tool(session, "list_blobs", Json::object()));
+  AB_TRY(value, use_tool(session, "list_blobs", Json::object(), kStep));
   const Json* names = find_member(value, "result");
   std::vector<std::string> blobs;
   if (names == nullptr || !names->is_array()) {
@@ -67,19 +53,12 @@ Result<std::string> pull_and_hash(McpClient& session, const std::string& name) {
   Sha256 sum;
   std::uint64_t offset = 0;
   while (offset < kBlobBytes) {
-    AB_TRY(value, use_tool(session, "read_file",
-                           Json{{"path", name},
-                                {"offset", offset},
-                                {"limit", kReadBytes},
-                                {"encoding", "base64"},
-                                {"sha256", false}}));
-    const std::string* content = find_string(value, "content");
-    AB_TRY(bytes, base64_decode(content == nullptr ? "" : *content));
-    if (bytes.empty()) {
+    AB_TRY(page, read_page(session, name, offset));
+    if (page.bytes.empty()) {
       return Error{Code::kProtocol, "the file ends after " + std::to_string(offset) + " bytes"};
     }
-    sum.update(bytes);
-    offset += bytes.size();
+    sum.update(page.bytes);
+    offset += page.bytes.size();
   }
   return sum.hex_digest();
 }
@@ -90,19 +69,20 @@ class Loop {
   Loop(const LocalBackend& backend, BoxName name) : backend_(backend), name_(std::move(name)) {}
 
   // Runs WHAT unless something failed before; what it returns is the check's detail.
-  void check(const std::string& title, const std::function<Answer<std::string>()>& what) {
+  void check(CheckId id, const std::function<Answer<std::string>()>& what) {
     if (!passed_) {
       return;
     }
-    log::info("verify", {{"check", title}});
+    log::info("verify", {{"check", std::string(facts_of(id).title)}});
     auto outcome = what();
     passed_ = outcome.ok();
-    checks_.push_back(Check{title, passed_, passed_ ? *outcome : outcome.error().message});
+    checks_.push_back(CheckDone{id, passed_ ? CheckOutcome::kPassed : CheckOutcome::kFailed,
+                                passed_ ? *outcome : outcome.error().message});
   }
   // Runs WHAT in any case: it puts things back.
-  void always(const std::string& title, const std::function<Answer<std::string>()>& what) {
+  void always(CheckId id, const std::function<Answer<std::string>()>& what) {
     const bool before = std::exchange(passed_, true);
-    check(title, what);
+    check(id, what);
     passed_ = passed_ && before;
   }
 
@@ -140,7 +120,7 @@ class Loop {
   }
   Answer<std::string> write_blob() {
     AB_TRY(value, use_tool(*session_, "write_random_blob",
-                           Json{{"name", blob_}, {"size_bytes", kBlobBytes}}));
+                           Json{{"name", blob_}, {"size_bytes", kBlobBytes}}, kStep));
     AB_TRY(sum, sha256_in(value));
     sum_ = std::move(sum);
     return "sha256 " + sum_;
@@ -155,7 +135,7 @@ class Loop {
     return "sha256 " + *sum;
   }
   Answer<std::string> read_blob() {
-    AB_TRY(value, use_tool(*session_, "read_blob", Json{{"name", blob_}}));
+    AB_TRY(value, use_tool(*session_, "read_blob", Json{{"name", blob_}}, kStep));
     return expect_sum(sha256_in(value));
   }
   Answer<std::string> pull() { return expect_sum(pull_and_hash(*session_, blob_)); }
@@ -163,9 +143,7 @@ class Loop {
     if (!session_) {
       AB_CHECK(open());
     }
-    // The name is ours: letters, digits, hyphens and a dot.
-    AB_TRY(value, use_tool(*session_, "shell_exec", Json{{"command", "rm -f -- " + blob_}}));
-    static_cast<void>(value);
+    AB_CHECK(remove_file(*session_, blob_));
     return expect_no(blob_);
   }
   Answer<std::string> suspend() {
@@ -186,7 +164,9 @@ class Loop {
   [[nodiscard]] bool passed() const { return passed_; }
   [[nodiscard]] bool wrote() const { return !sum_.empty(); }
   void drop_session() { session_.reset(); }
-  [[nodiscard]] Report report() const { return verify_report(name_.text(), checks_); }
+  [[nodiscard]] Report report() const {
+    return checks_report(name_.text(), checks_, "is proven", "is NOT proven");
+  }
 
  private:
   const LocalBackend& backend_;
@@ -194,57 +174,57 @@ class Loop {
   std::string blob_ = "agentbox-verify-" + random_hex(8) + ".bin";
   std::string sum_;
   std::optional<McpClient> session_;
-  std::vector<Check> checks_;
+  std::vector<CheckDone> checks_;
   bool passed_ = true;
 };
 
 void use_box(Loop& loop, bool new_workspace, bool suspend) {
-  loop.check("session 1 opens", [&] { return loop.open(); });
+  loop.check(CheckId::kSession1Opens, [&] { return loop.open(); });
   if (new_workspace) {
-    loop.check("list_blobs is empty", [&] { return loop.expect_empty(); });
+    loop.check(CheckId::kListEmpty, [&] { return loop.expect_empty(); });
   } else {
-    loop.check("list_blobs answers", [&] { return loop.expect_no("agentbox-verify"); });
+    loop.check(CheckId::kListAnswers, [&] { return loop.expect_no("agentbox-verify"); });
   }
-  loop.check("write_random_blob", [&] { return loop.write_blob(); });
-  loop.check("session 1 ends", [&] { return loop.close(); });
+  loop.check(CheckId::kWriteBlob, [&] { return loop.write_blob(); });
+  loop.check(CheckId::kSession1Ends, [&] { return loop.close(); });
   if (suspend) {
-    loop.check("suspend", [&] { return loop.suspend(); });
-    loop.check("resume", [&] { return loop.resume(); });
+    loop.check(CheckId::kSuspend, [&] { return loop.suspend(); });
+    loop.check(CheckId::kResume, [&] { return loop.resume(); });
   }
-  loop.check("session 2 opens", [&] { return loop.open(); });
-  loop.check("read_blob has the same sha256", [&] { return loop.read_blob(); });
-  loop.check("pulled over SSH and hashed here", [&] { return loop.pull(); });
+  loop.check(CheckId::kSession2Opens, [&] { return loop.open(); });
+  loop.check(CheckId::kReadBlob, [&] { return loop.read_blob(); });
+  loop.check(CheckId::kPull, [&] { return loop.pull(); });
 }
 
 Report verify_present(const LocalBackend& backend, const Verify& wanted) {
   Loop loop(backend, wanted.name);
-  loop.check("keys", [&]() -> Answer<std::string> {
+  loop.check(CheckId::kKeys, [&]() -> Answer<std::string> {
     AB_TRY(record, backend.store().load_existing(wanted.name));
     AB_TRY(proof, prove_once(record));
     return proof.words;
   });
   use_box(loop, false, wanted.suspend);
   if (loop.wrote()) {
-    loop.always("its own blob is removed", [&] { return loop.remove_blob(); });
+    loop.always(CheckId::kBlobRemoved, [&] { return loop.remove_blob(); });
   }
-  loop.check("session 2 ends", [&] { return loop.close(); });
+  loop.check(CheckId::kSession2Ends, [&] { return loop.close(); });
   return loop.report();
 }
 
 Report verify_absent(const LocalBackend& backend, const Verify& wanted, bool own_workspace) {
   Loop loop(backend, wanted.name);
-  loop.check("create", [&]() -> Answer<std::string> {
+  loop.check(CheckId::kCreate, [&]() -> Answer<std::string> {
     AB_TRY(made, backend.create(wanted.name, wanted.options));
     return "port " + std::to_string(made.view.record.port) + ", workspace " + made.view.workspace;
   });
   use_box(loop, own_workspace, true);
   if (loop.wrote() && (wanted.keep || !own_workspace)) {
-    loop.always("its own blob is removed", [&] { return loop.remove_blob(); });
+    loop.always(CheckId::kBlobRemoved, [&] { return loop.remove_blob(); });
   }
-  loop.check("session 2 ends", [&] { return loop.close(); });
+  loop.check(CheckId::kSession2Ends, [&] { return loop.close(); });
   loop.drop_session();
   if (!wanted.keep) {
-    loop.always("delete", [&]() -> Answer<std::string> {
+    loop.always(CheckId::kDelete, [&]() -> Answer<std::string> {
       AB_TRY(gone, backend.remove(wanted.name, false));
       AB_TRY(left, backend.store().load(wanted.name));
       if (!gone.changed || left) {

@@ -71,6 +71,19 @@ TEST_CASE("each command is understood") {
   CHECK(command<Delete>({"delete", "a", "--yes", "--keep-workspace"}).keep_workspace);
   CHECK(command<Logs>({"logs", "a", "--lines", "3"}).lines == 3);
   command<Supervise>({"supervise", "a"});
+  CHECK(command<Rotate>({"rotate", "a", "--key", "b.pub", "--key", "c.pub"}).key_files ==
+        Words{"b.pub", "c.pub"});
+  CHECK(command<Rotate>({"rotate", "a"}).key_files.empty());
+  CHECK(command<Revoke>({"revoke", "a", "--key", "b.pub", "--evict"}).evict);
+  CHECK(command<Revoke>({"revoke", "a", "--key", "SHA256:x"}).key == "SHA256:x");
+  misuse({"revoke", "a"});
+  CHECK(command<Pull>({"pull", "a", "b", "-"}).local == "-");
+  CHECK(command<Push>({"push", "a", "-", "b"}).remote == "b");
+  command<Doctor>({"doctor", "a"});
+  CHECK(command<Audit>({"audit", "a", "--since", "2h", "--event", "auth"}).since == "2h");
+  CHECK(command<Completion>({"completion", "fish"}).shell == Shell::kFish);
+  misuse({"completion", "tcsh"});
+  command<Manual>({"manual"});
 }
 
 TEST_CASE("call passes its JSON on untouched, and an empty object without it") {

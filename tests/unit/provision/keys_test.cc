@@ -106,15 +106,19 @@ TEST_CASE("a private key that ssh would not use without asking is refused") {
 TEST_CASE("published keys are switched in one step, as a mounted volume does it") {
   namespace fs = std::filesystem;
   const TemporaryFolder folder;
-  REQUIRE(publish_keys(folder.path(), {sample::key(std::string(sample::kKey) + " anna")}, 1).ok());
+  REQUIRE(
+      publish_keys(folder.path(), {sample::key(std::string(sample::kKey) + " anna")}, {}, 1).ok());
   CHECK(text_of(folder / "authorized_keys") == std::string(sample::kKey) + " anna\n");
   CHECK(text_of(folder / "generation") == "1\n");
   CHECK(text_of(folder / "revoked").empty());
   CHECK(fs::read_symlink(folder / "authorized_keys") == "..data/authorized_keys");
   const fs::path before = fs::read_symlink(folder / "..data");
-  REQUIRE(publish_keys(folder.path(), {sample::key(sample::kOtherKey)}, 2).ok());
+  REQUIRE(
+      publish_keys(folder.path(), {sample::key(sample::kOtherKey)}, {sample::key(sample::kKey)}, 2)
+          .ok());
   CHECK(text_of(folder / "authorized_keys") == std::string(sample::kOtherKey) + "\n");
   CHECK(text_of(folder / "generation") == "2\n");
+  CHECK(text_of(folder / "revoked") == sample::key(sample::kKey).key.fingerprint() + "\n");
   CHECK(fs::read_symlink(folder / "..data") != before);
   CHECK_FALSE(fs::exists(folder.path() / before));
 }

@@ -67,15 +67,41 @@ TEST_CASE("lists hold every box, or say how to make one") {
   CHECK(list_report({}).text.find("create") != std::string::npos);
 }
 
-TEST_CASE("a failed check fails the whole proof with its own exit code") {
-  const Report good = verify_report("demo", {{"a", true, ""}, {"b", true, "x"}});
+TEST_CASE("a failed check fails the whole proof with its own exit code, and says what to do") {
+  const Report good = checks_report("demo",
+                                    {{CheckId::kCreate, CheckOutcome::kPassed, ""},
+                                     {CheckId::kWall, CheckOutcome::kSkipped, "no wall"}},
+                                    "is proven", "is NOT proven");
   CHECK(good.exit == Exit::kOk);
   CHECK(parsed(good)["ok"] == true);
-  const Report bad = verify_report("demo", {{"a", true, ""}, {"b", false, "why"}});
+  CHECK(parsed(good)["checks"][1]["skipped"] == true);
+  CHECK(good.text.find("skipped ") != std::string::npos);
+  CHECK(good.text.ends_with("box demo is proven\n"));
+  const Report bad = checks_report("demo",
+                                   {{CheckId::kCreate, CheckOutcome::kPassed, ""},
+                                    {CheckId::kKeys, CheckOutcome::kFailed, "why"}},
+                                   "is proven", "is NOT proven");
   CHECK(bad.exit == Exit::kCheckFailed);
   CHECK(parsed(bad)["ok"] == false);
   CHECK(parsed(bad)["checks"][1]["detail"] == "why");
-  CHECK(bad.text.find("FAILED  b: why") != std::string::npos);
+  CHECK(parsed(bad)["checks"][1]["next"] == facts_of(CheckId::kKeys).next);
+  CHECK(bad.text.find("FAILED  keys: why\n        next: ") != std::string::npos);
+}
+
+TEST_CASE("a revoked key is told with what it means, and the last one is loud") {
+  KeysDone done{view(), true, {}, {sample::key(sample::kOtherKey)}, 2, true, false, {"refused"}};
+  const Json json = parsed(revoked_report(done));
+  CHECK(json["changed"] == true);
+  CHECK(json["evicted"] == false);
+  CHECK(json["gone"][0] == sample::key(sample::kOtherKey).key.fingerprint());
+  CHECK(json["sessions_ended"] == 2);
+  CHECK(json["warnings"].empty());
+  CHECK(revoked_report(done).text.find("evicted    no") != std::string::npos);
+  done.view.record.keys.clear();
+  CHECK(parsed(revoked_report(done))["warnings"].size() == 1);
+  CHECK(revoked_report(done).text.find("last key") != std::string::npos);
+  done.proven = false;
+  CHECK(revoked_report(done).text.find("NOT PROVEN") != std::string::npos);
 }
 
 TEST_CASE("a failure in JSON is one error with code, message and next") {

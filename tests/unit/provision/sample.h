@@ -17,7 +17,7 @@ inline constexpr const char* kOtherKey =
 inline NamedKey key(const std::string& line) { return named(PublicKey::parse(line).value()); }
 
 inline BoxRecord record() {
-  BoxRecord made{BoxName::parse("demo").value(), {}, {}, {}, {}, {}, 1, 0};
+  BoxRecord made = new_record(BoxName::parse("demo").value());
   made.phase = Phase::kRunning;
   made.keys = {key(std::string(kKey) + " anna@desk")};
   made.identity_file = "/state/boxes/demo/id_ed25519";

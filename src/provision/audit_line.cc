@@ -1,0 +1,184 @@
+// pure: see audit_line.h.
+#include "provision/audit_line.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "base/utc.h"
+
+namespace agentbox::provision {
+namespace {
+
+constexpr std::string_view kTimeShape = "dddd-dd-ddTdd:dd:dd.dddZ";
+constexpr std::size_t kZeroHashBytes = 64;
+/// A door that starts writes at most a few lines before it says so.
+constexpr std::size_t kHeadsKept = 16;
+
+// TEXT has the shape of the first bytes of a time; 'd' stands for a digit.
+bool begins_a_time(std::string_view text) {
+  if (text.size() > kTimeShape.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    if (kTimeShape[i] == 'd' ? !digit : text[i] != kTimeShape[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string text_in(const Json& json, std::string_view name) {
+  const std::string* text = find_string(json, name);
+  return text == nullptr ? std::string() : *text;
+}
+
+std::optional<std::uint64_t> number_in(const Json& json, std::string_view name) {
+  const Json* value = find_member(json, name);
+  return value != nullptr && value->is_number_unsigned()
+             ? std::optional(value->get<std::uint64_t>())
+             : std::nullopt;
+}
+
+// `90s`, `10m`, `2h`, `7d` in milliseconds.
+std::optional<std::int64_t> parse_age(std::string_view text) {
+  constexpr std::array<std::pair<char, std::int64_t>, 4> kUnits = {
+      {{'s', 1000}, {'m', 60'000}, {'h', 3'600'000}, {'d', 86'400'000}}};
+  constexpr std::uint64_t kMost = 100'000;
+  for (const auto& [unit, milliseconds] : kUnits) {
+    if (text.ends_with(unit)) {
+      const auto number = parse_decimal(text.substr(0, text.size() - 1));
+      return number.ok() && *number <= kMost
+                 ? std::optional(static_cast<std::int64_t>(*number) * milliseconds)
+                 : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<AuditLine> parse_audit_line(std::string_view text) {
+  if (text.size() > kMaxAuditLineBytes) {
+    return Error{Code::kLimit, "an audit line of more than 64 KiB"};
+  }
+  AB_TRY(json, parse_json(text, JsonLimits{4, 1000, 1000}));
+  AuditLine line;
+  line.time = text_in(json, "time");
+  line.event = text_in(json, "event");
+  const auto sequence = number_in(json, "seq");
+  if (line.time.size() != kTimeShape.size() || !begins_a_time(line.time) || line.event.empty() ||
+      !is_printable_ascii(line.event) || !sequence) {
+    return Error{Code::kInvalid, "not an audit line"};
+  }
+  line.sequence = *sequence;
+  line.key = text_in(json, "key");
+  line.session = text_in(json, "session");
+  line.json = std::move(json);
+  return line;
+}
+
+bool matches(const AuditFilter& filter, const AuditLine& line) {
+  return (filter.since.empty() || line.time >= filter.since) &&
+         (filter.event.empty() || line.event == filter.event) &&
+         (filter.key.empty() || line.key == filter.key);
+}
+
+Result<std::string> parse_since(std::string_view text, std::int64_t now_ms) {
+  if (const auto age = parse_age(text)) {
+    return format_time(std::max<std::int64_t>(now_ms - *age, 0));
+  }
+  constexpr std::array<std::size_t, 5> kLengths = {10, 13, 16, 19, 23};  // day to milliseconds
+  const std::string_view bare = text.ends_with('Z') ? text.substr(0, text.size() - 1) : text;
+  const bool known = std::find(kLengths.begin(), kLengths.end(), bare.size()) != kLengths.end();
+  if (!known || !begins_a_time(bare)) {
+    return Error{Code::kInvalid,
+                 "not a time: '" + escape_text(text, 60) +
+                     "'; write 2026-11-30, 2026-11-30T06:31Z (UTC), or an age: 90s, 10m, 2h, 7d"};
+  }
+  return std::string(bare);
+}
+
+std::string describe(const AuditLine& line) {
+  std::string text = line.time + " " + line.event;
+  for (const auto& [name, value] : line.json.items()) {
+    const bool said = name == "time" || name == "event" || name == "stream" || name == "seq";
+    const bool empty = value.is_string() && value.get_ref<const std::string&>().empty();
+    if (said || empty) {
+      continue;
+    }
+    text += " " + escape_text(name, 40) + "=";
+    text += value.is_string() ? escape_text(value.get_ref<const std::string&>(), 300)
+                              : escape_text(dump_json(value), 300);
+  }
+  return text;
+}
+
+void OpenSessions::take(const AuditLine& line) {
+  if (line.event == "session_start") {
+    keys_[line.session] = line.key;
+  } else if (line.event == "session_end") {
+    keys_.erase(line.session);
+  } else if (line.event == "listen" && find_member(line.json, "before_seq") != nullptr) {
+    keys_.clear();  // a door that starts has no session yet
+  } else if (line.event == "keys_loaded" && find_member(line.json, "refused") == nullptr) {
+    generation_ = number_in(line.json, "generation").value_or(0);
+  }
+}
+
+std::size_t OpenSessions::count(const std::vector<std::string>& fingerprints) const {
+  return static_cast<std::size_t>(std::count_if(keys_.begin(), keys_.end(), [&](const auto& entry) {
+    return std::find(fingerprints.begin(), fingerprints.end(), entry.second) != fingerprints.end();
+  }));
+}
+
+void AuditChain::complain(std::string words) {
+  if (complaints_.size() < kMaxComplaints) {
+    complaints_.push_back(std::move(words));
+  }
+}
+
+void AuditChain::take(const AuditLine& line, std::string_view text) {
+  if (lines_ > 0 && line.sequence != heads_.back().first + 1) {
+    complain("line " + std::to_string(line.sequence) + " comes after line " +
+             std::to_string(heads_.back().first));
+    hash_.reset();
+  }
+  if (line.sequence == 1) {
+    hash_ = std::string(kZeroHashBytes, '0');
+  }
+  const std::string* told = find_string(line.json, "before_sha256");
+  const auto told_sequence = number_in(line.json, "before_seq");
+  if (line.event == "listen" && told != nullptr && told_sequence) {
+    compare(line.sequence, *told_sequence, *told);
+  }
+  if (hash_) {
+    Sha256 sum;
+    sum.update(*hash_);
+    sum.update(text);
+    sum.update("\n");
+    hash_ = sum.hex_digest();
+  }
+  heads_.emplace_back(line.sequence, hash_.value_or(""));
+  if (heads_.size() > kHeadsKept) {
+    heads_.pop_front();
+  }
+  ++lines_;
+}
+
+// A door that starts tells where it had stood; a line or two may come before it does.
+void AuditChain::compare(std::uint64_t at, std::uint64_t sequence, const std::string& told) {
+  const auto head = std::find_if(heads_.begin(), heads_.end(), [&](const auto& entry) {
+    return entry.first == sequence && !entry.second.empty();
+  });
+  if (head != heads_.end() && head->second != told) {
+    complain("what the door had written when it started at line " + std::to_string(at) +
+             " is not what stands before it");
+  }
+  if (sequence + 1 == at) {
+    hash_ = told;
+  }
+}
+
+}  // namespace agentbox::provision

@@ -1,0 +1,24 @@
+// edge: `audit NAME`: a box's audit log, filtered, and whether it is whole.
+#pragma once
+
+#include "provision/answer.h"
+#include "provision/command.h"
+#include "provision/report.h"
+#include "provision/state.h"
+
+namespace agentbox::provision {
+
+/// Lines held in memory for one answer; older ones are left out and counted.
+inline constexpr std::size_t kMaxAuditAnswer = 100'000;
+
+/// The lines that WANTED asks for. Exit::kCheckFailed where lines are missing or were changed.
+[[nodiscard]] Answer<Report> audit_report(const Store& store, const Audit& wanted);
+
+/// What does not fit in the audit log at PATH; nothing where it is whole.
+struct AuditState {
+  std::uint64_t lines = 0;
+  std::vector<std::string> complaints;
+};
+[[nodiscard]] Result<AuditState> check_audit(const std::string& path);
+
+}  // namespace agentbox::provision

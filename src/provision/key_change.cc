@@ -1,0 +1,136 @@
+// pure: see key_change.h.
+#include "provision/key_change.h"
+
+#include <algorithm>
+
+namespace agentbox::provision {
+namespace {
+
+bool same_key(const NamedKey& a, const NamedKey& b) { return a.key.blob() == b.key.blob(); }
+
+bool contains(const std::vector<NamedKey>& keys, const NamedKey& key) {
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const NamedKey& entry) { return same_key(entry, key); });
+}
+
+std::vector<NamedKey> without(const std::vector<NamedKey>& keys, const NamedKey& key) {
+  std::vector<NamedKey> left;
+  std::copy_if(keys.begin(), keys.end(), std::back_inserter(left),
+               [&](const NamedKey& entry) { return !same_key(entry, key); });
+  return left;
+}
+
+const NamedKey* find_key(const std::vector<NamedKey>& keys, std::string_view fingerprint) {
+  const auto at = std::find_if(keys.begin(), keys.end(), [&](const NamedKey& entry) {
+    return entry.key.fingerprint() == fingerprint;
+  });
+  return at == keys.end() ? nullptr : &*at;
+}
+
+void keep_newest(std::vector<NamedKey>& keys, std::size_t most) {
+  if (keys.size() > most) {
+    keys.erase(keys.begin(), keys.end() - static_cast<std::ptrdiff_t>(most));
+  }
+}
+
+Failure too_many(std::string_view what) {
+  return Failure{
+      Exit::kRefused,
+      "the box would have more than " + std::to_string(kMaxKeys) + " " + std::string(what),
+      "make a new box; nothing was changed"};
+}
+
+std::string listed(const std::vector<NamedKey>& keys) {
+  std::string text;
+  for (const NamedKey& entry : keys) {
+    text += (text.empty() ? "" : ", ") + entry.key.fingerprint();
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+bool holds_key(const std::vector<NamedKey>& keys, std::string_view fingerprint) {
+  return find_key(keys, fingerprint) != nullptr;
+}
+
+Answer<KeyChange> add_keys(const BoxRecord& record, const std::vector<NamedKey>& wanted) {
+  KeyChange change{record, {}, {}};
+  for (const NamedKey& key : wanted) {
+    if (contains(record.revoked, key)) {
+      return Failure{Exit::kRefused, "the key " + key.key.fingerprint() + " was revoked here",
+                     "use a new key; nothing was changed"};
+    }
+    if (!contains(change.record.keys, key)) {
+      change.record.keys.push_back(key);
+      change.record.former = without(change.record.former, key);
+      change.added.push_back(key);
+    }
+  }
+  if (change.record.keys.size() > kMaxKeys) {
+    return too_many("keys");
+  }
+  change.record.generation += change.added.empty() ? 0U : 1U;
+  return change;
+}
+
+KeyChange keep_only(const BoxRecord& record, const std::vector<NamedKey>& wanted,
+                    const AskedKeys& asked, const std::string& identity_file) {
+  KeyChange change{record, {}, {}};
+  BoxRecord& fresh = change.record;
+  fresh.keys.clear();
+  for (const NamedKey& key : record.keys) {
+    auto& list = contains(wanted, key) ? fresh.keys : change.gone;
+    list.push_back(key);
+  }
+  fresh.former.insert(fresh.former.end(), change.gone.begin(), change.gone.end());
+  keep_newest(fresh.former, kMaxFormerKeys);
+  fresh.spec.keys = asked.keys;
+  fresh.spec.identity = asked.identity;
+  fresh.identity_file = identity_file;
+  fresh.generation += change.gone.empty() ? 0U : 1U;
+  return change;
+}
+
+Answer<KeyChange> revoke_key(const BoxRecord& record, std::string_view fingerprint,
+                             bool is_identity) {
+  KeyChange change{record, {}, {}};
+  BoxRecord& fresh = change.record;
+  const NamedKey* known = find_key(record.keys, fingerprint);
+  if (known == nullptr) {
+    known = find_key(record.former, fingerprint);
+  }
+  if (known == nullptr && holds_key(record.revoked, fingerprint)) {
+    return change;
+  }
+  if (known == nullptr) {
+    return Failure{
+        Exit::kRefused,
+        "box " + record.name.text() + " does not know the key " + std::string(fingerprint),
+        "its keys are: " + listed(record.keys)};
+  }
+  if (record.revoked.size() >= kMaxKeys) {
+    return too_many("revoked keys");
+  }
+  const NamedKey gone = *known;
+  fresh.keys = without(fresh.keys, gone);
+  fresh.former = without(fresh.former, gone);
+  fresh.spec.keys = without(fresh.spec.keys, gone);
+  fresh.revoked.push_back(gone);
+  if (is_identity) {
+    fresh.identity_file.clear();
+    fresh.spec.identity.clear();
+  }
+  ++fresh.generation;
+  change.gone.push_back(gone);
+  return change;
+}
+
+std::vector<NamedKey> keys_to_refuse(const BoxRecord& record) {
+  std::vector<NamedKey> keys = record.former;
+  keys.insert(keys.end(), record.revoked.begin(), record.revoked.end());
+  keep_newest(keys, kMaxFormerKeys);
+  return keys;
+}
+
+}  // namespace agentbox::provision

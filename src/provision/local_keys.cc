@@ -1,0 +1,315 @@
+// edge: the keys of a box on this machine: changed, published, and proven to hold. See local.h.
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <iterator>
+
+#include "base/log.h"
+#include "provision/audit_reader.h"
+#include "provision/handoff.h"
+#include "provision/key_change.h"
+#include "provision/keys.h"
+#include "provision/local.h"
+#include "provision/local_files.h"
+#include "provision/proof.h"
+#include "provision/supervisor.h"
+
+namespace agentbox::provision {
+namespace {
+
+/// The door reads its keys at each login and once a second, and gives a session two seconds to end.
+constexpr std::chrono::seconds kKeysTime{15};
+constexpr int kPauseMs = 50;
+
+Deadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
+
+// TRY until it succeeds or kKeysTime is over; the last Error then.
+Status insist(const std::function<Status()>& attempt) {
+  const Deadline deadline = in(kKeysTime);
+  for (;;) {
+    Status outcome = attempt();
+    if (outcome.ok() || std::chrono::steady_clock::now() >= deadline) {
+      return outcome;
+    }
+    ::poll(nullptr, 0, kPauseMs);  // the door tells nobody but its log
+  }
+}
+
+Done proven(const Status& outcome, const std::string& next) {
+  if (outcome.ok()) {
+    return {};
+  }
+  const bool unheld = outcome.error().code == Code::kDenied;
+  return Failure{unheld ? Exit::kCheckFailed : Exit::kUnreachable, outcome.error().what, next};
+}
+
+std::vector<std::string> fingerprints_of(const std::vector<NamedKey>& keys) {
+  std::vector<std::string> prints;
+  prints.reserve(keys.size());
+  for (const NamedKey& entry : keys) {
+    prints.push_back(entry.key.fingerprint());
+  }
+  return prints;
+}
+
+// The fingerprint of the private key at PATH; empty where there is none that can be used.
+std::string fingerprint_at(const std::string& path) {
+  if (path.empty()) {
+    return {};
+  }
+  const auto secret = read_private_key(path);
+  if (!secret.ok()) {
+    return {};
+  }
+  const auto key = public_half(*secret);
+  return key.ok() ? key->fingerprint() : std::string();
+}
+
+Answer<std::vector<NamedKey>> read_key_files(const std::vector<std::string>& files) {
+  std::vector<NamedKey> keys;
+  for (const std::string& file : files) {
+    AB_TRY(more, read_public_keys(file));
+    for (NamedKey& key : more) {
+      if (!holds_key(keys, key.key.fingerprint())) {
+        keys.push_back(std::move(key));
+      }
+    }
+  }
+  return keys;
+}
+
+// A key as `revoke --key` names it: its fingerprint, or a file with its public half.
+Answer<std::string> fingerprint_named(const std::string& given) {
+  if (is_fingerprint(given)) {
+    return given;
+  }
+  AB_TRY(keys, read_public_keys(given));
+  if (keys.size() != 1) {
+    return Failure{Exit::kRefused, given + " holds more than one key",
+                   "name one key, by its fingerprint (status shows them) or a file of its own"};
+  }
+  return keys.front().key.fingerprint();
+}
+
+// What a rotation ends with.
+struct NextKeys {
+  std::vector<NamedKey> keys;
+  AskedKeys asked;
+  std::string identity_file;  ///< of one of them, or empty
+  std::string made;           ///< where a new private key lies until it takes the old one's place
+};
+
+std::string next_identity(const BoxPaths& paths) { return paths.identity + ".next"; }
+
+Answer<NextKeys> decide_keys(const BoxRecord& record, const BoxPaths& paths,
+                             const std::vector<NamedKey>& given) {
+  NextKeys next;
+  if (given.empty()) {
+    const SpawnPlan::Identity self{::geteuid(), ::getegid()};
+    next.made = next_identity(paths);
+    // One that an interrupted rotation left is as good as a new one: nobody else has seen it.
+    AB_TRY(key, ensure_private_key(next.made, self, host_alias(record.name.text())));
+    next.keys = {std::move(key)};
+    next.identity_file = paths.identity;
+    return next;
+  }
+  next.keys = given;
+  next.asked.keys = given;
+  if (holds_key(given, fingerprint_at(record.identity_file))) {
+    next.identity_file = record.identity_file;
+    next.asked.identity = record.spec.identity;
+  }
+  return next;
+}
+
+// Sessions of keys that go: how many were open when the watch began, and that none is any more.
+class SessionWatch {
+ public:
+  SessionWatch(const BoxPaths& paths, std::vector<std::string> gone)
+      : reader_(paths.audit_log_real), gone_(std::move(gone)) {}
+
+  Status begin() {
+    AB_CHECK(read());
+    before_ = open_.count(gone_);
+    return {};
+  }
+  Status await(std::uint64_t generation) {
+    return insist([&]() -> Status {
+      AB_CHECK(read());
+      if (open_.generation() < generation) {
+        return Error{Code::kTimeout, "the door has not said that its new keys are in force"};
+      }
+      const std::size_t left = open_.count(gone_);
+      return left == 0
+                 ? Status{}
+                 : Status{Error{Code::kDenied,
+                                std::to_string(left) + " session(s) of a key that is gone go on"}};
+    });
+  }
+  [[nodiscard]] std::size_t before() const { return before_; }
+
+ private:
+  Status read() {
+    return reader_.read([&](const AuditLine& line, std::string_view) { open_.take(line); });
+  }
+
+  AuditReader reader_;
+  OpenSessions open_;
+  std::vector<std::string> gone_;
+  std::size_t before_ = 0;
+};
+
+constexpr const char* kUntilThen =
+    "run the command again; until it succeeds a key that is gone may enter";
+
+// CHANGE is in the record and published; the box runs. What is gone is refused, its sessions have
+// ended, and the keys that are left hold.
+Done prove_change(const KeyChange& change, SessionWatch& watch, KeysDone& done) {
+  AB_CHECK(proven(insist([&] { return prove_refused(change.record, change.gone); }), kUntilThen));
+  done.proofs.push_back(std::to_string(change.gone.size()) + " key(s) that are gone are refused");
+  AB_CHECK(proven(watch.await(change.record.generation), kUntilThen));
+  done.proofs.emplace_back("no session of a key that is gone is open");
+  done.sessions_ended = watch.before();
+  Proof proof;
+  const auto hold = [&]() -> Status {
+    AB_TRY(held, prove_once(change.record));
+    proof = std::move(held);
+    return {};
+  };
+  AB_CHECK(proven(insist(hold), kUntilThen));
+  done.proofs.push_back(std::move(proof.words));
+  done.proven = true;
+  return {};
+}
+
+Failure not_finished(const BoxName& name) {
+  return Failure{Exit::kRefused, "box " + name.text() + " is not finished",
+                 "run create again, or delete it"};
+}
+
+}  // namespace
+
+// First the record, then the door's folder: what is cut short between them is made up for by the
+// next start.
+Done LocalBackend::put_keys(const BoxRecord& record) const {
+  AB_CHECK(store_.save(record));
+  return advise(
+      publish_keys(store_.paths(record.name).keys, record.keys, record.revoked, record.generation),
+      "see whether the disk is full, and run the command again");
+}
+
+Answer<LocalBackend::Held> LocalBackend::hold_finished(const BoxName& name) const {
+  AB_TRY(lock, store_.lock(name));
+  if (!lock) {
+    return no_such_box(name);
+  }
+  AB_TRY(record, store_.load_existing(name));
+  if (record.phase == Phase::kCreating) {
+    return not_finished(name);
+  }
+  AB_TRY(seen, look(record, true));
+  return Held{std::move(lock), std::move(seen)};
+}
+
+// The new keys enter besides the old ones, which stay until this is proven.
+Done LocalBackend::admit_new_keys(const KeyChange& grown, const std::string& private_key) const {
+  log::info("adding", {{"keys", std::to_string(grown.added.size())}});
+  AB_CHECK(put_keys(grown.record));
+  BoxRecord with_new = grown.record;
+  with_new.identity_file = private_key;
+  const auto enter = [&]() -> Status {
+    AB_TRY(proof, prove_once(with_new));
+    static_cast<void>(proof);
+    return {};
+  };
+  return proven(insist(enter), "the old keys still enter; run the command again");
+}
+
+Answer<KeysDone> LocalBackend::rotate(const BoxName& name,
+                                      const std::vector<std::string>& key_files) const {
+  AB_TRY(given, read_key_files(key_files));
+  AB_TRY(held, hold_finished(name));
+  const BoxPaths paths = store_.paths(name);
+  const bool running = held.view.state == State::kRunning;
+  AB_TRY(next, decide_keys(held.view.record, paths, given));
+  AB_TRY(grown, add_keys(held.view.record, next.keys));
+  if (running) {
+    AB_CHECK(admit_new_keys(grown, next.made.empty() ? next.identity_file : next.made));
+  }
+  if (!next.made.empty() && std::rename(next.made.c_str(), paths.identity.c_str()) != 0) {
+    return errno_error(paths.identity);
+  }
+  const KeyChange shrunk = keep_only(grown.record, next.keys, next.asked, next.identity_file);
+  KeysDone done{std::move(held.view), false, grown.added, shrunk.gone, 0, false, false, {}};
+  SessionWatch watch(paths, fingerprints_of(shrunk.gone));
+  if (running) {
+    AB_CHECK(watch.begin());
+  }
+  log::info("dropping", {{"keys", std::to_string(shrunk.gone.size())}});
+  AB_CHECK(put_keys(shrunk.record));
+  if (next.identity_file != paths.identity) {
+    ::unlink(paths.identity.c_str());  // a private key that opens nothing is still a secret
+  }
+  if (running) {
+    AB_CHECK(prove_change(shrunk, watch, done));
+  }
+  done.changed = !grown.added.empty() || !shrunk.gone.empty();
+  held.lock.reset();  // else the box looks as if somebody else were at work on it
+  AB_TRY(seen, look(shrunk.record, true));
+  done.view = std::move(seen);
+  return done;
+}
+
+Answer<KeysDone> LocalBackend::revoke(const BoxName& name, const std::string& key,
+                                      bool evict) const {
+  AB_TRY(fingerprint, fingerprint_named(key));
+  AB_TRY(held, hold_finished(name));
+  const bool running = held.view.state == State::kRunning;
+  const bool is_identity = fingerprint_at(held.view.record.identity_file) == fingerprint;
+  AB_TRY(change, revoke_key(held.view.record, fingerprint, is_identity));
+  KeysDone done{std::move(held.view), !change.gone.empty(), {}, change.gone, 0, false, false, {}};
+  SessionWatch watch(store_.paths(name), {fingerprint});
+  if (running) {
+    AB_CHECK(watch.begin());
+  }
+  // Also where nothing changed: an earlier try may have been cut short after its record.
+  AB_CHECK(put_keys(change.record));
+  if (change.gone.empty()) {
+    std::copy_if(change.record.revoked.begin(), change.record.revoked.end(),
+                 std::back_inserter(change.gone),
+                 [&](const NamedKey& entry) { return entry.key.fingerprint() == fingerprint; });
+  }
+  if (running) {
+    AB_CHECK(prove_change(change, watch, done));
+  }
+  if (evict) {
+    // One that shall run and does not: an eviction that was cut short.
+    AB_CHECK(replace_host_key(change.record, change.record.phase == Phase::kRunning));
+    done.evicted = true;
+    done.changed = true;
+  }
+  held.lock.reset();
+  AB_TRY(seen, look(change.record, true));
+  done.view = std::move(seen);
+  return done;
+}
+
+// Everything that runs in the box ends, and clients are pinned to a new host key. Cut short, it is
+// finished by the next start: the record decides which of two host keys counts.
+Done LocalBackend::replace_host_key(BoxRecord& record, bool start_again) const {
+  const BoxPaths paths = store_.paths(record.name);
+  log::info("replacing the box side and the host key", {{"name", record.name.text()}});
+  AB_TRY(accounts, find_accounts());
+  AB_CHECK(stop_supervisor(paths));
+  AB_TRY(key, ensure_private_key(next_host_key(paths), accounts.door, "host"));
+  record.host_key = key.key.text();
+  AB_CHECK(store_.save(record));
+  AB_CHECK(make_lasting_files(paths, accounts, record));
+  AB_CHECK(write_known_hosts(paths, accounts, record));
+  return start_again ? start(record) : Done{};
+}
+
+}  // namespace agentbox::provision

@@ -1,0 +1,20 @@
+// edge: files between here and a box, over its tools: whole and hashed on both sides, or not at
+// all.
+#pragma once
+
+#include "provision/answer.h"
+#include "provision/command.h"
+#include "provision/report.h"
+#include "provision/state.h"
+
+namespace agentbox::provision {
+
+/// Memory does not grow with the file. The local file appears under its name in one step, when its
+/// hash is the one of the file in the box; a folder or device in its place is refused.
+[[nodiscard]] Answer<Report> pull(const Store& store, const Pull& wanted);
+
+/// The file in the box is written under another name beside its own and takes its place when it is
+/// whole and its hash, read back, is the one of what was sent.
+[[nodiscard]] Answer<Report> push(const Store& store, const Push& wanted);
+
+}  // namespace agentbox::provision

@@ -1,0 +1,137 @@
+// pure: the audit log as the operator reads it.
+#include "provision/audit_line.h"
+
+#include "base/text.h"
+#include "support/catch.h"
+
+using namespace agentbox;
+using namespace agentbox::provision;
+
+namespace {
+
+std::string text_of(std::uint64_t sequence, const std::string& event,
+                    const std::string& rest = {}) {
+  return R"({"stream":"audit","time":"2026-11-30T06:31:00.123Z","seq":)" +
+         std::to_string(sequence) + R"(,"event":")" + event + "\"" + rest + "}";
+}
+
+AuditLine line_of(std::uint64_t sequence, const std::string& event, const std::string& rest = {}) {
+  return parse_audit_line(text_of(sequence, event, rest)).value();
+}
+
+// A chain over lines as the door would have written them.
+class Log {
+ public:
+  void add(const std::string& event, const std::string& rest = {}) {
+    lines.push_back(text_of(lines.size() + 1, event, rest));
+    hash = sha256_hex(hash + lines.back() + "\n");
+  }
+  void start() {
+    add("listen",
+        R"(,"before_seq":)" + std::to_string(lines.size()) + R"(,"before_sha256":")" + hash + "\"");
+  }
+  [[nodiscard]] std::vector<std::string> complaints() const {
+    AuditChain chain;
+    for (const std::string& text : lines) {
+      chain.take(parse_audit_line(text).value(), text);
+    }
+    return chain.complaints();
+  }
+
+  std::vector<std::string> lines;
+  std::string hash = std::string(64, '0');
+};
+
+}  // namespace
+
+TEST_CASE("a line has time, number, event, and key and session where they are told") {
+  const AuditLine line = line_of(7, "session_start", R"(,"key":"SHA256:k","session":"s1")");
+  CHECK(line.sequence == 7);
+  CHECK(line.event == "session_start");
+  CHECK(line.key == "SHA256:k");
+  CHECK(line.session == "s1");
+  for (const char* bad : {"", "{}", "[]", "nonsense", R"({"time":"now","seq":1,"event":"x"})",
+                          R"({"time":"2026-11-30T06:31:00.123Z","seq":-1,"event":"x"})",
+                          R"({"time":"2026-11-30T06:31:00.123Z","seq":1,"event":""})",
+                          R"({"time":"2026-11-30T06:31:00.123Z","seq":1,"event":5})"}) {
+    CHECK_FALSE(parse_audit_line(bad).ok());
+  }
+  CHECK_FALSE(parse_audit_line(std::string(kMaxAuditLineBytes + 1, ' ')).ok());
+}
+
+TEST_CASE("since is a moment or an age, and compares as lines' times do") {
+  const std::int64_t now = 1'709'209'845'006;  // 2024-02-29T12:30:45.006Z
+  CHECK(parse_since("10m", now).value() == "2024-02-29T12:20:45.006Z");
+  CHECK(parse_since("1d", now).value() == "2024-02-28T12:30:45.006Z");
+  CHECK(parse_since("90s", now).value() == "2024-02-29T12:29:15.006Z");
+  CHECK(parse_since("100000d", now).value() == "1970-01-01T00:00:00.000Z");
+  CHECK(parse_since("2026-11-30", now).value() == "2026-11-30");
+  CHECK(parse_since("2026-11-30T06:31Z", now).value() == "2026-11-30T06:31");
+  for (const char* bad : {"", "yesterday", "-5m", "5", "m", "2026", "2026-11-3", "1000000h",
+                          "2026-11-30T06:31:00+01:00", "2026/11/30"}) {
+    CHECK_FALSE(parse_since(bad, now).ok());
+  }
+  const AuditLine line = line_of(1, "auth", R"(,"key":"SHA256:k")");
+  CHECK(matches({"2026-11-30", "", ""}, line));
+  CHECK(matches({"2026-11-30T06:31", "auth", "SHA256:k"}, line));
+  CHECK_FALSE(matches({"2026-11-30T06:31:01", "", ""}, line));
+  CHECK_FALSE(matches({"", "limit", ""}, line));
+  CHECK_FALSE(matches({"", "", "SHA256:x"}, line));
+}
+
+TEST_CASE("a line for people has no control character in it") {
+  const std::string text =
+      describe(line_of(1, "auth", R"(,"user":"a\u001b[31m","n":3,"empty":"")"));
+  CHECK(text == "2026-11-30T06:31:00.123Z auth n=3 user=a\\x1b[31m");
+}
+
+TEST_CASE("sessions are open between their start and end, and none is when a door starts") {
+  OpenSessions open;
+  open.take(line_of(1, "session_start", R"(,"key":"SHA256:a","session":"1")"));
+  open.take(line_of(2, "session_start", R"(,"key":"SHA256:a","session":"2")"));
+  open.take(line_of(3, "session_start", R"(,"key":"SHA256:b","session":"3")"));
+  open.take(line_of(4, "session_end", R"(,"key":"SHA256:a","session":"1")"));
+  CHECK(open.count({"SHA256:a"}) == 1);
+  CHECK(open.count({"SHA256:a", "SHA256:b"}) == 2);
+  open.take(line_of(5, "listen"));  // only the listener was started again
+  CHECK(open.count({"SHA256:b"}) == 1);
+  open.take(line_of(6, "listen", R"(,"before_seq":5,"before_sha256":"x")"));
+  CHECK(open.count({"SHA256:a", "SHA256:b"}) == 0);
+}
+
+TEST_CASE("the generation in force is the last that was not refused") {
+  OpenSessions open;
+  CHECK(open.generation() == 0);
+  open.take(line_of(1, "keys_loaded", R"(,"generation":4)"));
+  open.take(line_of(2, "keys_loaded", R"(,"keys":0,"refused":"older")"));
+  CHECK(open.generation() == 4);
+}
+
+TEST_CASE("an untouched log is whole, over restarts too") {
+  Log log;
+  log.start();
+  log.add("connect");
+  log.add("auth");
+  log.start();
+  log.add("keys_loaded");
+  log.start();
+  CHECK(log.complaints().empty());
+  // Older files are gone: what is left is whole from its first line on.
+  log.lines.erase(log.lines.begin(), log.lines.begin() + 2);
+  CHECK(log.complaints().empty());
+}
+
+TEST_CASE("a line that was changed shows at the door's next start, one taken out at once") {
+  Log log;
+  log.start();
+  log.add("auth", R"(,"result":"accepted")");
+  log.start();
+  Log changed = log;
+  changed.lines[1].replace(changed.lines[1].find("accepted"), 8, "refused!");
+  REQUIRE(changed.complaints().size() == 1);
+  CHECK(changed.complaints()[0].find("line 3") != std::string::npos);
+  Log short_one = log;
+  short_one.lines.erase(short_one.lines.begin() + 1);
+  REQUIRE(short_one.complaints().size() == 1);
+  CHECK(short_one.complaints()[0] == "line 3 comes after line 1");
+}
