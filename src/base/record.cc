@@ -83,6 +83,10 @@ void fields(A& a, Drain& r) {
   a(r.seconds);
 }
 template <typename A>
+void fields(A& a, EndJobs& r) {
+  a(r.key);
+}
+template <typename A>
 void fields(A& a, Ready& r) {
   a(r.version);
 }
@@ -94,6 +98,61 @@ template <typename A>
 void fields(A& a, ToolCalled& r) {
   a(r.tool, r.outcome, r.code, r.path, r.duration_us, r.arguments_bytes, r.arguments_sha256,
     r.bytes_in, r.bytes_out, r.has_exit_code, r.exit_code);
+}
+
+template <typename A>
+void fields(A& a, JobWanted& r) {
+  a(r.name);
+}
+template <typename A>
+void fields(A& a, JobSought& r) {
+  a(r.id);
+}
+template <typename A>
+void fields(A& a, JobDoomed& r) {
+  a(r.id);
+}
+template <typename A>
+void fields(A& a, JobGiven& r) {
+  a(r.id);
+}
+template <typename A>
+void fields(A& a, JobRefused& r) {
+  a(r.why, r.id);
+}
+template <typename A>
+void fields(A& /*a*/, JobCaller& /*r*/) {}
+template <typename A>
+void fields(A& /*a*/, JobLaunch& /*r*/) {}
+template <typename A>
+void fields(A& a, JobAsked& r) {
+  a(r.at_once, r.log_end);
+}
+template <typename A>
+void fields(A& a, JobStop& r) {
+  a(r.grace_ms, r.why);
+}
+template <typename A>
+void fields(A& a, JobSignal& r) {
+  a(r.number, r.tree);
+}
+template <typename A>
+void fields(A& a, JobInput& r) {
+  a(r.bytes, r.close);
+}
+template <typename A>
+void fields(A& /*a*/, JobInputOver& /*r*/) {}
+template <typename A>
+void fields(A& a, JobResize& r) {
+  a(r.columns, r.rows);
+}
+template <typename A>
+void fields(A& a, JobDone& r) {
+  a(r.error, r.count);
+}
+template <typename A>
+void fields(A& a, JobState& r) {
+  a(r.over, r.pid, r.leader_ended, r.live, r.log_end);
 }
 
 class Writer {

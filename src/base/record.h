@@ -122,6 +122,9 @@ struct Start {  ///< carries three descriptors: the session's stdio, its log, it
 struct Drain {  ///< finish what runs, start nothing new
   std::uint32_t seconds = 0;
 };
+struct EndJobs {  ///< end every job that a session of this key started: it is no longer authorised
+  std::string key;  ///< SHA256:... fingerprint
+};
 
 // Spawner to monitor.
 struct Ready {  ///< the first record on the link
@@ -148,11 +151,73 @@ struct ToolCalled {  ///< sent before the call's reply
   std::int32_t exit_code = 0;
 };
 
+// Session to spawner: jobs outlive sessions, so only the spawner can start them and find them.
+struct JobWanted {   ///< a keeper for a new job; answered by JobGiven or JobRefused
+  std::string name;  ///< unique among live jobs
+};
+struct JobSought {  ///< a line to the keeper of a live job; answered in the same way
+  std::string id;
+};
+struct JobDoomed {  ///< kill the keeper and all it guards: it does not answer
+  std::string id;
+};
+
+// Spawner to session.
+struct JobGiven {  ///< carries one descriptor: the line to the keeper
+  std::string id;
+};
+struct JobRefused {
+  std::string why;  ///< full, exists, unknown, busy, failed
+  std::string id;   ///< of the job in the way, where there is one
+};
+
+// Spawner to keeper.
+struct JobCaller {};  ///< carries one descriptor: the line of a session
+
+// Session to keeper; each but JobAsked and JobInputOver is answered by JobDone.
+struct JobLaunch {};  ///< the first one; carries two: the working folder, a file with the plan
+struct JobAsked {     ///< answered by JobState as soon as there is more than the asker knows
+  bool at_once = false;
+  std::uint64_t log_end = 0;
+};
+struct JobStop {  ///< the spawner may send it too
+  std::uint32_t grace_ms = 0;
+  std::string why;
+};
+struct JobSignal {
+  std::int32_t number = 0;
+  bool tree = false;  ///< else the leader alone
+};
+struct JobInput {  ///< carries one descriptor where bytes are not 0: a file that holds them
+  std::uint64_t bytes = 0;
+  bool close = false;  ///< the end of input follows
+};
+struct JobInputOver {};  ///< what is not written yet is given up; JobDone says how much was
+struct JobResize {
+  std::uint32_t columns = 0;
+  std::uint32_t rows = 0;
+};
+
+// Keeper to session.
+struct JobDone {
+  std::int32_t error = 0;   ///< an errno; 0: done
+  std::uint64_t count = 0;  ///< processes signalled, or bytes written
+};
+struct JobState {
+  bool over = false;  ///< nothing of it runs any more; the record in its folder is final
+  std::int32_t pid = 0;
+  bool leader_ended = false;
+  std::uint64_t live = 0;     ///< processes of it that run
+  std::uint64_t log_end = 0;  ///< bytes written to its log so far
+};
+
 /// Everything that can cross; there is no other message.
 using Record =
     std::variant<Accepted, TurnedAway, Reaped, Channel, AuthTried, Requested, SessionWanted,
                  Closing, SessionGiven, SessionDenied, SessionOver, HangUp, Start, Drain, Ready,
-                 Ended, ToolCalled, Forked, LoggedIn, Kill, Listening>;
+                 Ended, ToolCalled, Forked, LoggedIn, Kill, Listening, EndJobs, JobWanted,
+                 JobSought, JobDoomed, JobGiven, JobRefused, JobCaller, JobLaunch, JobAsked,
+                 JobStop, JobSignal, JobInput, JobInputOver, JobResize, JobDone, JobState>;
 
 /// The datagram of RECORD. Code::kInvalid where a text is not printable ASCII or a bound is passed:
 /// a sender's bug, never a receiver's surprise.

@@ -465,6 +465,16 @@ void Monitor::evict_unauthorised() {
       hang_up(client, std::string(judge(client).reason));
     }
   }
+  end_jobs_of_lost_keys();
+}
+
+// A key's sessions end with their connections; its jobs outlive both and are ended here.
+void Monitor::end_jobs_of_lost_keys() {
+  const auto now = static_cast<std::int64_t>(std::time(nullptr));
+  std::erase_if(keys_in_box_, [&](const std::string& key) {
+    // What the link takes no record of now is tried again at the next tick.
+    return !is_in_force(key, now, keys_) && send_record(link_.get(), record::EndJobs{key}).ok();
+  });
 }
 
 AuthVerdict Monitor::judge(const Client& client) const {

@@ -105,6 +105,7 @@ class Monitor {
   void refuse_keys(const std::string& reason);
   void put_in_force(LoadedKeys loaded);
   void evict_unauthorised();
+  void end_jobs_of_lost_keys();
 
   // The listener and its children.
   void read_listener();
@@ -155,6 +156,8 @@ class Monitor {
   UniqueFd link_listener_;
   UniqueFd link_;
   bool link_ready_ = false;
+  /// Keys that had a session since the box's side dialled: what they started there may still run.
+  std::set<std::string> keys_in_box_;
   UniqueFd signals_;
   UniqueFd control_;
   std::optional<Child> listener_;

@@ -245,6 +245,7 @@ Status Monitor::start_session(Client& client, std::uint32_t channel, const KeyEn
       plan_session(random_hex(kSessionIdBytes), entry, keys_.generation, passed_environment_);
   AB_CHECK(send_record(link_.get(), start,
                        {stdio.second.get(), log_pipe.second.get(), records.second.get()}));
+  keys_in_box_.insert(start.key);
   // From here on the box knows the session; whatever fails now ends with its own end.
   Session session;
   session.facts = {start.session, client.facts.id, client.facts.peer, start.key, start.role};
@@ -383,6 +384,7 @@ void Monitor::link_lost() {
   loop_.forget(link_.get());
   link_.reset();
   link_ready_ = false;
+  keys_in_box_.clear();
   log::warning("the box's side is gone", {{"sessions", std::to_string(sessions_.size())}});
   while (!sessions_.empty()) {
     session_ended(std::string(sessions_.begin()->first), record::End::kLost, 0);

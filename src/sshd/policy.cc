@@ -14,6 +14,12 @@ const KeyEntry* KeySet::find(std::string_view fingerprint) const {
   return at == entries.end() ? nullptr : &*at;
 }
 
+bool is_in_force(std::string_view fingerprint, std::int64_t now, const KeySet& keys) {
+  const KeyEntry* entry = keys.find(fingerprint);
+  return entry != nullptr && !(entry->expires && now >= *entry->expires) &&
+         std::find(keys.revoked.begin(), keys.revoked.end(), fingerprint) == keys.revoked.end();
+}
+
 AuthVerdict decide_auth(const AuthRequest& request, const KeySet& keys) {
   if (request.user != kLoginUser) {
     return {nullptr, "the login name is not agent"};

@@ -29,6 +29,10 @@ struct KeySet {
   [[nodiscard]] const KeyEntry* find(std::string_view fingerprint) const;
 };
 
+/// Whether FINGERPRINT's key still counts, wherever its owner may be now: listed, not revoked, not
+/// expired.
+[[nodiscard]] bool is_in_force(std::string_view fingerprint, std::int64_t now, const KeySet& keys);
+
 struct AuthRequest {
   std::string_view user;
   std::string_view fingerprint;  ///< of a key that parsed; empty where it did not

@@ -40,6 +40,13 @@ TEST_CASE("a record comes back as it was sent") {
   CHECK(std::get<record::ToolCalled>(call_back.value()).bytes_out == UINT64_MAX);
 }
 
+TEST_CASE("the order to end a lost key's jobs names the key and nothing else") {
+  const auto back = record::decode(record::encode(record::EndJobs{"SHA256:abc"}).value());
+  REQUIRE(back.ok());
+  CHECK(std::get<record::EndJobs>(back.value()).key == "SHA256:abc");
+  CHECK_FALSE(record::encode(record::EndJobs{"SHA256:\n"}).ok());
+}
+
 TEST_CASE("a record cut short at any byte, or a byte longer, is refused") {
   const std::string whole = record::encode(sample_start()).value();
   for (std::size_t length = 0; length < whole.size(); ++length) {

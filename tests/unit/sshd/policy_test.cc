@@ -37,6 +37,19 @@ TEST_CASE("each way to be refused has its own reason") {
   CHECK(reason(keys, "agent", key_fingerprint('d')) == "key revoked");
 }
 
+TEST_CASE(
+    "a key is in force while it is listed, not revoked and not expired, wherever it is used") {
+  KeySet keys = keys_of(key_line('a') + "\nfrom=\"10.0.0.0/8\" " + key_line('b') +
+                        "\nexpiry-time=\"19700102\" " + key_line('c') + "\n" + key_line('d'));
+  keys.revoked = {key_fingerprint('d')};
+  CHECK(is_in_force(key_fingerprint('a'), 0, keys));
+  CHECK(is_in_force(key_fingerprint('b'), 0, keys));
+  CHECK(is_in_force(key_fingerprint('c'), 86'399, keys));
+  CHECK_FALSE(is_in_force(key_fingerprint('c'), 86'400, keys));
+  CHECK_FALSE(is_in_force(key_fingerprint('d'), 0, keys));
+  CHECK_FALSE(is_in_force(key_fingerprint('z'), 0, keys));
+}
+
 TEST_CASE("an empty set of keys lets nobody in") {
   CHECK(decide_auth({"agent", key_fingerprint('a'), Address::parse("::1").value(), 0}, KeySet{})
             .entry == nullptr);
