@@ -74,6 +74,10 @@ std::string describe(const Argument& argument) {
       if (argument.shape == Shape::kSha256) {
         return "a SHA-256 as 64 lower-case hex digits";
       }
+      if (argument.shape == Shape::kName) {
+        return "up to 64 letters, digits, dots, dashes and underscores, the first a letter or "
+               "digit, and nothing that looks like a process_id";
+      }
       return "a string";
     case ArgumentType::kInteger:
       return "an integer" + describe_range(argument);
@@ -87,6 +91,13 @@ std::string describe(const Argument& argument) {
       return "an object of strings";
     case ArgumentType::kObjectList:
       return "an array of objects";
+    case ArgumentType::kObject: {
+      std::string text = "an object of";
+      for (const Argument& field : argument.fields) {
+        text += " " + in_quotes(field.name);
+      }
+      return text;
+    }
   }
   std::abort();
 }

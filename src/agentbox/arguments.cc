@@ -8,6 +8,7 @@
 
 #include "agentbox/argument_values.h"
 #include "agentbox/argument_words.h"
+#include "agentbox/job_id.h"
 
 namespace agentbox::mcp {
 namespace {
@@ -33,6 +34,20 @@ const Argument* find_argument(std::span<const Argument> arguments, std::string_v
   return at == arguments.end() ? nullptr : &*at;
 }
 
+bool fits_shape(Shape shape, std::string_view value) {
+  switch (shape) {
+    case Shape::kAny:
+      return true;
+    case Shape::kOctalMode:
+      return is_octal_mode(value);
+    case Shape::kSha256:
+      return is_sha256_hex(value);
+    case Shape::kName:
+      return is_job_name(value);
+  }
+  return false;
+}
+
 Status check_string(const Argument& argument, const std::string& value) {
   if (argument.min_length && value.size() < *argument.min_length) {
     return Error{Code::kInvalid, in_quotes(argument.name) +
@@ -49,9 +64,7 @@ Status check_string(const Argument& argument, const std::string& value) {
   const bool chosen =
       argument.choices.empty() ||
       std::find(argument.choices.begin(), argument.choices.end(), value) != argument.choices.end();
-  const bool shaped =
-      argument.shape == Shape::kAny ||
-      (argument.shape == Shape::kOctalMode ? is_octal_mode(value) : is_sha256_hex(value));
+  const bool shaped = fits_shape(argument.shape, value);
   if (!chosen || !shaped) {
     return wrong_argument(argument,
                           value.size() <= kMaxShownNameBytes ? in_quotes(value) : "another text");
@@ -101,6 +114,9 @@ void add_type(OrderedJson& schema, const Argument& argument) {
       schema["type"] = "array";
       schema["items"] = input_schema(argument.fields);
       return;
+    case ArgumentType::kObject:
+      schema = input_schema(argument.fields);
+      return;
   }
 }
 
@@ -148,6 +164,8 @@ OrderedJson argument_schema(const Argument& argument) {
     schema["pattern"] = "^0?[0-7]{3,4}$";
   } else if (argument.shape == Shape::kSha256) {
     schema["pattern"] = "^[0-9a-f]{64}$";
+  } else if (argument.shape == Shape::kName) {
+    schema["pattern"] = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
   }
   return schema;
 }
@@ -228,6 +246,7 @@ class ArgumentReader {
       case ArgumentType::kStringMap:
         return Arguments::Map();
       case ArgumentType::kObjectList:
+      case ArgumentType::kObject:
         return std::vector<Arguments>();
     }
     std::abort();
@@ -272,6 +291,8 @@ class ArgumentReader {
         return convert_map(argument, value);
       case ArgumentType::kObjectList:
         return convert_objects(argument, value);
+      case ArgumentType::kObject:
+        return convert_object(argument, value);
     }
     std::abort();
   }
@@ -350,6 +371,23 @@ class ArgumentReader {
     return Value(std::move(entries));
   }
 
+  static Result<Value> convert_object(const Argument& argument, const Json& value) {
+    Json holder;
+    const Json& object = open_nested(value, '{', holder);
+    const auto flag = read_flag(value);
+    if (flag && !*flag) {
+      return Value(std::vector<Arguments>());
+    }
+    if (!flag && !object.is_object()) {
+      return wrong_argument(argument, kind_of(value));
+    }
+    auto fields = read_arguments(argument.fields, flag ? Json::object() : object);
+    if (!fields.ok()) {
+      return std::move(fields).error().in(in_quotes(argument.name));
+    }
+    return Value(std::vector<Arguments>{std::move(*fields)});
+  }
+
   std::span<const Argument> arguments_;
   Arguments values_;
 };
@@ -416,6 +454,11 @@ const Arguments::Map& Arguments::map(std::string_view name) const {
 
 const std::vector<Arguments>& Arguments::objects(std::string_view name) const {
   return std::get<std::vector<Arguments>>(entry(name).value);
+}
+
+const Arguments* Arguments::object(std::string_view name) const {
+  const auto& objects = std::get<std::vector<Arguments>>(entry(name).value);
+  return objects.empty() ? nullptr : &objects.front();
 }
 
 }  // namespace agentbox::mcp

@@ -25,6 +25,7 @@ enum class ArgumentType {
   kStringList,  // array of strings
   kStringMap,   // object whose values are strings; read in the order of the names
   kObjectList,  // array of objects, each with the arguments of `fields`
+  kObject,      // object of the scalars that `fields` declares; true stands for one of defaults
 };
 
 // The few string shapes tools need; matched by hand, published as `pattern`.
@@ -32,6 +33,7 @@ enum class Shape {
   kAny,
   kOctalMode,  // ^0?[0-7]{3,4}$
   kSha256,     // ^[0-9a-f]{64}$
+  kName,       // ^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$
 };
 
 // One argument of one tool. Every string_view points to a literal.
@@ -52,7 +54,7 @@ struct Argument {
   std::optional<std::size_t> max_items = {};   // lists
   std::vector<std::string_view> choices = {};  // strings: published as `enum`
   Shape shape = Shape::kAny;                   // strings
-  std::vector<Argument> fields = {};           // lists of objects
+  std::vector<Argument> fields = {};           // objects and lists of them
 };
 
 // The values of one call after checking: every getter names a declared argument of that type, or
@@ -71,6 +73,8 @@ class Arguments {
   [[nodiscard]] const std::vector<std::string>& list(std::string_view name) const;
   [[nodiscard]] const Map& map(std::string_view name) const;
   [[nodiscard]] const std::vector<Arguments>& objects(std::string_view name) const;
+  // Null where it is not given.
+  [[nodiscard]] const Arguments* object(std::string_view name) const;
 
  private:
   friend class ArgumentReader;

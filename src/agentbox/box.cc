@@ -2,12 +2,16 @@
 #include "agentbox/box.h"
 
 #include <sys/prctl.h>
+#include <unistd.h>
+
+#include <utility>
 
 #include "agentbox/environment.h"
+#include "agentbox/process_stat.h"
 
 namespace agentbox::mcp {
 
-Result<std::unique_ptr<Box>> open_box(const Settings& settings) {
+Result<std::unique_ptr<Box>> open_box(const Settings& settings, UniqueFd jobs) {
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
     return errno_error("become undumpable");
   }
@@ -22,7 +26,10 @@ Result<std::unique_ptr<Box>> open_box(const Settings& settings) {
   box->keep_folder = !settings.out.empty()   ? settings.out
                      : !settings.tmp.empty() ? settings.tmp
                                              : "/tmp";
-  box->survivors = std::make_unique<Survivors>();
+  const auto self = read_process_stat(::getpid());
+  box->own_start = self ? self->start : 0;
+  box->commands = std::make_unique<SessionCommands>();
+  box->jobs = std::make_unique<JobClient>(std::move(jobs));
   return box;
 }
 

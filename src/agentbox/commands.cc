@@ -15,10 +15,15 @@
 
 #include "agentbox/box.h"
 #include "agentbox/file_bytes.h"
+#include "agentbox/job_id.h"
+#include "agentbox/job_input.h"
 #include "agentbox/keeper.h"
 #include "agentbox/os_error.h"
+#include "agentbox/session_commands.h"
 #include "agentbox/spill.h"
-#include "agentbox/survivors.h"
+#include "agentbox/terminal.h"
+#include "base/deadline.h"
+#include "base/random.h"
 
 namespace agentbox::mcp {
 namespace {
@@ -29,6 +34,8 @@ using TimePoint = steady_clock::time_point;
 
 // What a pipe holds.
 constexpr std::size_t kReadBytes = 64 * 1024;
+// Of its id: enough to tell the commands of a session apart.
+constexpr std::size_t kNameDigits = 8;
 // A keeper answers at once unless agent code stopped it.
 constexpr milliseconds kCountTime{1000};
 
@@ -68,7 +75,7 @@ class CommandRun {
       : box_(box),
         context_(context),
         request_(request),
-        spill_(box.workspace->output_folder(), box.settings.out) {
+        spill_(box.workspace->output_folder(), box.settings.out, id_) {
     result_.output = HeadTail(request.inline_bytes);
     result_.errors = HeadTail(request.inline_bytes);
   }
@@ -79,6 +86,12 @@ class CommandRun {
   enum class Phase { kRunning, kDraining, kStopping, kOver };
 
   [[nodiscard]] std::optional<ToolError> start();
+  [[nodiscard]] std::optional<ToolError> make_streams();
+  [[nodiscard]] std::optional<ToolError> start_keeper();
+  void feed_terminal();
+  [[nodiscard]] bool yields() const;
+  [[nodiscard]] JobRecord record() const;
+  void hand_over();
   void wait();
   void read_reports();
   void take(const KeeperReport& report);
@@ -92,11 +105,17 @@ class CommandRun {
   Box& box_;
   CallContext& context_;
   const CommandRequest& request_;
+  const std::string id_ = random_hex(kJobIdBytes);
+  const std::int64_t begun_ms_ = now_ms();
   CommandResult result_;
   Spill spill_;
   std::optional<Keeper> keeper_;
+  UniqueFd input_;  // the command's, until it has been started
+  UniqueFd their_output_;
+  UniqueFd their_errors_;
   UniqueFd output_;
   UniqueFd errors_;
+  std::optional<JobInput> typed_;  // what its terminal has not taken yet
   std::string buffer_ = std::string(kReadBytes, '\0');
   Phase phase_ = Phase::kRunning;
   TimePoint started_{};
@@ -104,10 +123,20 @@ class CommandRun {
   bool keeper_gone_ = false;
   bool all_ended_ = false;
   int spawn_error_ = 0;
+  pid_t leader_ = -1;
   std::int64_t live_ = 0;
 };
 
-std::optional<ToolError> CommandRun::start() {
+std::optional<ToolError> CommandRun::make_streams() {
+  if (request_.terminal) {
+    auto terminal = make_terminal(kTerminalColumns, kTerminalRows);
+    if (!terminal.ok()) {
+      return os_error("make a terminal for", "the command", terminal.error().os_errno);
+    }
+    output_ = std::move(terminal->first);
+    their_output_ = std::move(terminal->second);
+    return std::nullopt;
+  }
   auto input = input_file(request_.input);
   if (!input.ok()) {
     return std::move(input).error();
@@ -117,47 +146,92 @@ std::optional<ToolError> CommandRun::start() {
   if (!output.ok() || !errors.ok()) {
     return os_error("make a pipe for", "the command", EMFILE);
   }
+  input_ = std::move(*input);
+  output_ = std::move(output->first);
+  their_output_ = std::move(output->second);
+  if (!request_.merge_errors) {
+    errors_ = std::move(errors->first);
+    their_errors_ = std::move(errors->second);
+  }
+  (void)set_nonblocking(output_.get(), true);
+  (void)set_nonblocking(errors_.get(), true);
+  return std::nullopt;
+}
+
+std::optional<ToolError> CommandRun::start_keeper() {
   auto keeper = box_.keepers.start(
       {.programs = request_.programs,
        .argv = request_.argv,
        .environment = request_.environment,
        .folder = request_.folder,
-       .input = input->get(),
-       .output = output->second.get(),
-       .errors = request_.merge_errors ? output->second.get() : errors->second.get()});
-  if (!keeper.ok()) {
-    if (keeper.error().code == Code::kLimit) {
-      return ToolError{
-          .code = "TOO_MANY_PROCESSES",
-          .message = keeper.error().what,
-          .hint = "End background processes (shell_exec with kill) or open a new session"};
-    }
-    return spawn_failed(request_.argv.front(), keeper.error().os_errno);
+       .input = request_.terminal ? their_output_.get() : input_.get(),
+       .output = their_output_.get(),
+       .errors = their_errors_.valid() ? their_errors_.get() : their_output_.get(),
+       .terminal = request_.terminal});
+  input_.reset();
+  their_output_.reset();
+  their_errors_.reset();
+  if (keeper.ok()) {
+    keeper_.emplace(std::move(*keeper));
+    return std::nullopt;
   }
-  keeper_.emplace(std::move(*keeper));
-  output_ = std::move(output->first);
-  if (!request_.merge_errors) {
-    errors_ = std::move(errors->first);
+  if (keeper.error().code == Code::kLimit) {
+    return ToolError{.code = "TOO_MANY_PROCESSES",
+                     .message = keeper.error().what,
+                     .hint = "End some with process_kill, or open a new session"};
   }
-  (void)set_nonblocking(output_.get(), true);
-  (void)set_nonblocking(errors_.get(), true);
+  return spawn_failed(request_.argv.front(), keeper.error().os_errno);
+}
+
+std::optional<ToolError> CommandRun::start() {
+  if (auto error = make_streams()) {
+    return error;
+  }
+  if (auto error = start_keeper()) {
+    return error;
+  }
   started_ = steady_clock::now();
   deadline_ = started_ + request_.timeout;
+  if (!request_.terminal || !request_.input) {
+    return std::nullopt;
+  }
+  auto typed = input_file(request_.input);
+  if (!typed.ok()) {
+    return std::move(typed).error();
+  }
+  typed_.emplace(std::move(*typed), request_.input->size(), true);
+  feed_terminal();
   return std::nullopt;
 }
 
+void CommandRun::feed_terminal() {
+  if (typed_ && typed_->write_to(output_.get())) {
+    typed_.reset();
+  }
+}
+
+bool CommandRun::yields() const {
+  return request_.yield > milliseconds(0) && steady_clock::now() >= started_ + request_.yield;
+}
+
 void CommandRun::wait() {
-  const auto left = std::chrono::ceil<milliseconds>(deadline_ - steady_clock::now()).count();
+  const bool may_yield = phase_ == Phase::kRunning && request_.yield > milliseconds(0);
+  const auto until = may_yield ? std::min(deadline_, started_ + request_.yield) : deadline_;
+  const int left = poll_timeout(until, steady_clock::now());
+  const auto terminal_events = static_cast<short>(typed_ ? POLLIN | POLLOUT : POLLIN);
   std::array<pollfd, 4> ready{{
       {.fd = keeper_gone_ ? -1 : keeper_->fd(), .events = POLLIN, .revents = 0},
-      {.fd = output_.get(), .events = POLLIN, .revents = 0},
+      {.fd = output_.get(), .events = terminal_events, .revents = 0},
       {.fd = errors_.get(), .events = POLLIN, .revents = 0},
       {.fd = phase_ == Phase::kStopping ? -1 : context_.cancel_fd(),
        .events = POLLIN,
        .revents = 0},
   }};
-  (void)::poll(ready.data(), ready.size(), static_cast<int>(std::max<long>(left, 0)));
-  if (ready[1].revents != 0) {
+  (void)::poll(ready.data(), ready.size(), left);
+  if ((ready[1].revents & POLLOUT) != 0) {
+    feed_terminal();
+  }
+  if ((ready[1].revents & ~POLLOUT) != 0) {
     read_stream(output_, result_.output);
   }
   if (ready[2].revents != 0) {
@@ -198,6 +272,7 @@ void CommandRun::read_reports() {
 void CommandRun::take(const KeeperReport& report) {
   switch (report.event) {
     case KeeperEvent::kStarted:
+      leader_ = report.value;
       break;
     case KeeperEvent::kFailed:
       spawn_error_ = report.value;
@@ -256,6 +331,9 @@ void CommandRun::advance() {
     phase_ = Phase::kOver;
   } else if (phase_ == Phase::kRunning && context_.cancelled()) {
     stop(CommandStatus::kCancelled);
+  } else if (phase_ == Phase::kRunning && steady_clock::now() < deadline_ && yields()) {
+    result_.status = CommandStatus::kRunning;
+    phase_ = Phase::kOver;
   } else if (phase_ == Phase::kDraining && (streams_over() || context_.cancelled())) {
     phase_ = Phase::kOver;
   } else if (steady_clock::now() >= deadline_) {
@@ -267,6 +345,43 @@ void CommandRun::advance() {
   }
 }
 
+JobRecord CommandRun::record() const {
+  JobRecord record;
+  record.id = id_;
+  record.name = "shell-" + id_.substr(0, kNameDigits);
+  record.is_job = false;
+  record.command = request_.shown;
+  record.folder = request_.shown_folder;
+  record.pid = leader_;
+  record.keeper_pid = ::getpid();
+  record.keeper_start = box_.own_start;
+  record.started_ms = begun_ms_;
+  record.exit_code = result_.exit_code;
+  record.signal = result_.signal;
+  record.leader_ended = result_.status != CommandStatus::kRunning;
+  record.terminal = request_.terminal;
+  record.session = box_.settings.session;
+  record.cpu_us = result_.cpu_us;
+  record.max_rss_bytes = result_.max_rss_bytes;
+  return record;
+}
+
+// From here on it is the session's.
+void CommandRun::hand_over() {
+  spill_.open();  // what it prints from now on can be read there
+  result_.process_id = id_;
+  result_.output_path = spill_.path();
+  result_.output_dropped = spill_.dropped();
+  box_.commands->adopt({.keeper = std::move(*keeper_),
+                        .output = std::move(output_),
+                        .errors = std::move(errors_),
+                        .spill = std::move(spill_),
+                        .record = record(),
+                        .stop_at = result_.status == CommandStatus::kRunning
+                                       ? std::optional(started_ + request_.timeout)
+                                       : std::nullopt});
+}
+
 // Decides what becomes of processes that outlived the command's own.
 void CommandRun::settle_background() {
   if (all_ended_ || keeper_gone_) {
@@ -276,6 +391,10 @@ void CommandRun::settle_background() {
     result_.stuck = std::max<std::int64_t>(live_, 1);
     return;
   }
+  if (result_.status == CommandStatus::kRunning) {
+    hand_over();
+    return;
+  }
   keeper_->count();
   const auto end = steady_clock::now() + kCountTime;
   live_ = -1;
@@ -283,16 +402,9 @@ void CommandRun::settle_background() {
     read_reports();
   }
   result_.background_left = std::max<std::int64_t>(live_, 0);
-  if (result_.background_left == 0 || context_.cancelled()) {
-    return;
+  if (result_.background_left > 0 && !context_.cancelled()) {
+    hand_over();
   }
-  spill_.open();  // what survivors print from now on can be read there
-  result_.output_path = spill_.path();
-  result_.output_dropped = spill_.dropped();
-  box_.survivors->adopt({.keeper = std::move(*keeper_),
-                         .output = std::move(output_),
-                         .errors = std::move(errors_),
-                         .spill = std::move(spill_)});
 }
 
 Outcome<CommandResult> CommandRun::run() {
@@ -309,13 +421,21 @@ Outcome<CommandResult> CommandRun::run() {
   if (result_.status == CommandStatus::kExited && result_.signal != 0) {
     result_.status = CommandStatus::kKilled;
   }
-  if (result_.status == CommandStatus::kTimedOut || result_.status == CommandStatus::kCancelled) {
+  if (result_.status != CommandStatus::kExited && result_.status != CommandStatus::kKilled) {
     result_.exit_code = -1;
     result_.duration = std::chrono::duration_cast<milliseconds>(steady_clock::now() - started_);
   }
   result_.output_path = spill_.path();
   result_.output_dropped = spill_.dropped();
   settle_background();
+  if (result_.process_id.empty() && spill_.is_open()) {
+    result_.process_id = id_;
+    JobRecord ended = record();
+    ended.status =
+        result_.status == CommandStatus::kExited ? JobStatus::kExited : JobStatus::kKilled;
+    ended.ended_ms = now_ms();
+    spill_.save(std::move(ended));
+  }
   return std::move(result_);
 }
 

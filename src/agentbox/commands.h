@@ -24,11 +24,19 @@ struct CommandRequest {
   int folder = -1;                        ///< borrowed
   std::optional<std::string> input = {};  ///< none: /dev/null
   bool merge_errors = false;              ///< stderr goes into stdout, in order
+  bool terminal = false;                  ///< a terminal of its own instead of pipes
   std::chrono::milliseconds timeout{120'000};
-  std::size_t inline_bytes = 30'000;  ///< kept of each stream
+  std::chrono::milliseconds yield{0};  ///< answered after this long, ended or not; 0: when it ended
+  std::size_t inline_bytes = 30'000;   ///< kept of each stream
+  std::string shown = {};              ///< the command line for people, cut
+  std::string shown_folder = {};
 };
 
-enum class CommandStatus { kExited, kTimedOut, kKilled, kCancelled };
+/// The size of the terminal a command of shell_exec gets.
+inline constexpr std::uint32_t kTerminalColumns = 80;
+inline constexpr std::uint32_t kTerminalRows = 24;
+
+enum class CommandStatus { kExited, kRunning, kTimedOut, kKilled, kCancelled };
 
 struct CommandResult {
   CommandStatus status = CommandStatus::kExited;
@@ -37,6 +45,7 @@ struct CommandResult {
   std::chrono::milliseconds duration{0};
   HeadTail output{0};
   HeadTail errors{0};
+  std::string process_id;  ///< what the process tools know it by; empty: they do not
   std::string
       output_path;  ///< the whole of both streams; empty: no file was needed, or could be made
   std::uint64_t output_dropped = 0;
@@ -46,8 +55,10 @@ struct CommandResult {
   std::int64_t stuck = 0;            ///< processes that could not be killed
 };
 
-/// Runs REQUEST and answers when its own process has ended, at the timeout, or on cancelling; in
-/// the last two cases nothing of it is left. Errors: SPAWN_FAILED, TOO_MANY_PROCESSES.
+/// Runs REQUEST and answers when its own process has ended, after the time to yield, at the
+/// timeout, or on cancelling; in the last two cases nothing of it is left. What still runs when it
+/// is answered is the session's, and keeps to its timeout. Errors: SPAWN_FAILED,
+/// TOO_MANY_PROCESSES.
 [[nodiscard]] Outcome<CommandResult> run_command(Box& box, CallContext& context,
                                                  const CommandRequest& request);
 

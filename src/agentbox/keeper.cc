@@ -11,6 +11,7 @@
 #include <csignal>
 #include <utility>
 
+#include "agentbox/c_strings.h"
 #include "agentbox/keeper_process.h"
 #include "agentbox/process_tree.h"
 
@@ -22,17 +23,6 @@ using std::chrono::steady_clock;
 
 // Strays are killed by SIGKILL alone; only one stuck in the kernel takes this long.
 constexpr milliseconds kStrayTime{1000};
-
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (const std::string& text : texts) {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): execve's signature; it writes nothing
-    pointers.push_back(const_cast<char*>(text.c_str()));
-  }
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 // Every signal blocked for one scope: what is forked within must not run our handlers.
 class AllSignalsBlocked {
@@ -80,7 +70,11 @@ std::optional<KeeperReport> Keeper::receive() {
 
 void Keeper::stop(milliseconds grace) {
   send_request(control_.get(), {.kind = KeeperRequestKind::kStop,
-                                .grace_ms = static_cast<std::int32_t>(grace.count())});
+                                .value = static_cast<std::int32_t>(grace.count())});
+}
+
+void Keeper::signal(int number, bool tree) {
+  send_request(control_.get(), {.kind = KeeperRequestKind::kSignal, .value = number, .tree = tree});
 }
 
 void Keeper::count() { send_request(control_.get(), {.kind = KeeperRequestKind::kCount}); }
@@ -108,13 +102,14 @@ Result<Keeper> Keepers::start(const CommandPlan& plan) {
   const std::vector<char*> argv = pointers_to(plan.argv);
   const std::vector<char*> environment = pointers_to(plan.environment);
   AB_TRY(ends, make_socketpair(SOCK_SEQPACKET));
-  const KeeperJob job{.programs = programs.data(),
-                      .argv = argv.data(),
-                      .environment = environment.data(),
-                      .folder = plan.folder,
-                      .input = plan.input,
-                      .output = plan.output,
-                      .errors = plan.errors,
+  const KeeperJob job{.command = {.programs = programs.data(),
+                                  .argv = argv.data(),
+                                  .environment = environment.data(),
+                                  .folder = plan.folder,
+                                  .input = plan.input,
+                                  .output = plan.output,
+                                  .errors = plan.errors,
+                                  .terminal = plan.terminal},
                       .control = ends.second.get()};
   const std::lock_guard lock(mutex_);
   if (pids_.size() >= kMaxKeepers) {
@@ -139,7 +134,9 @@ Result<Keeper> Keepers::start(const CommandPlan& plan) {
 
 bool Keepers::kill_strays() {
   const std::lock_guard lock(mutex_);
-  return kill_other_children(pids_, steady_clock::now() + kStrayTime);
+  std::vector<pid_t> keep = pids_;
+  keep.push_back(spared_);
+  return kill_other_children(keep, steady_clock::now() + kStrayTime);
 }
 
 std::size_t Keepers::count() const {

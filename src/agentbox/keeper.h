@@ -37,10 +37,11 @@ struct CommandPlan {
   int input = -1;
   int output = -1;
   int errors = -1;
+  bool terminal = false;  ///< input is a terminal, and becomes the command's own
 };
 
 enum class KeeperEvent : std::uint8_t {
-  kStarted,      ///< the command runs
+  kStarted,      ///< the command runs; value is its process id
   kFailed,       ///< it could not be started; value is the errno
   kLeaderEnded,  ///< value is its wait status; live, cpu_us and max_rss_bytes are set
   kCounted,      ///< the answer to count(): live is set
@@ -77,6 +78,9 @@ class Keeper {
   /// once; kAllEnded tells.
   void stop(std::chrono::milliseconds grace);
 
+  /// Sends a signal to the whole tree, or to the command's own process.
+  void signal(int number, bool tree);
+
   /// Asks for a kCounted report.
   void count();
 
@@ -105,7 +109,10 @@ class Keepers {
   /// Code::kLimit where kMaxKeepers exist.
   [[nodiscard]] Result<Keeper> start(const CommandPlan& plan);
 
-  /// Kills every child of this process that is no keeper, with its tree. False where some were
+  /// PID is a child that is no keeper and no stray; called before there are threads.
+  void spare(pid_t pid) { spared_ = pid; }
+
+  /// Kills every other child of this process, with its tree. False where some were
   /// still there after a second.
   bool kill_strays();
 
@@ -117,6 +124,7 @@ class Keepers {
 
   mutable std::mutex mutex_;  // also held over fork, so that no keeper is taken for a stray
   std::vector<pid_t> pids_;
+  pid_t spared_ = -1;
 };
 
 }  // namespace agentbox::mcp

@@ -1,29 +1,24 @@
 // edge: what runs inside a keeper process, between fork and the end of its command's tree.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
+
+#include "agentbox/tree_guard.h"
 
 namespace agentbox::mcp {
 
-/// A CommandPlan with everything that needs memory made beforehand.
+/// One command, and the socket to its owner.
 struct KeeperJob {
-  const char* const* programs = nullptr;  // null-terminated
-  char* const* argv = nullptr;
-  char* const* environment = nullptr;
-  int folder = -1;
-  int input = -1;
-  int output = -1;
-  int errors = -1;
+  CommandParts command;
   int control = -1;
 };
 
 /// What the owner may ask over the control socket.
-enum class KeeperRequestKind : std::uint8_t { kStop, kCount };
+enum class KeeperRequestKind : std::uint8_t { kStop, kCount, kSignal };
 struct KeeperRequest {
   KeeperRequestKind kind = KeeperRequestKind::kStop;
-  std::int32_t grace_ms = 0;
+  std::int32_t value = 0;  ///< kStop: the grace in milliseconds; kSignal: the signal
+  bool tree = false;       ///< kSignal: to all of it
 };
 
 /// The keeper's whole life; called in the child right after fork, with every signal blocked.

@@ -18,6 +18,7 @@
 
 #include "agentbox/box.h"
 #include "agentbox/call_pool.h"
+#include "agentbox/job_host.h"
 #include "agentbox/limits.h"
 #include "agentbox/server.h"
 #include "agentbox/settings.h"
@@ -43,7 +44,8 @@ void print_help() {
       "AGENTBOX_HOME,\n"
       "AGENTBOX_TMP, AGENTBOX_OUT, AGENTBOX_SESSION, AGENTBOX_ROLE (reader, agent, admin, "
       "operator),\n"
-      "AGENTBOX_GENERATION, AGENTBOX_RECORDS_FD. Everything else is given to commands.\n"
+      "AGENTBOX_GENERATION, AGENTBOX_RECORDS_FD, AGENTBOX_JOBS_FD. Everything else is given to "
+      "commands.\n"
       "\n"
       "Limits:\n";
   for (const LimitRow& row : kLimitRows) {
@@ -84,14 +86,15 @@ Status point_stdio_elsewhere() {
   return {};
 }
 
-Result<UniqueFd> claim_records(int fd) {
+// A socket for records that the variable NAME announces.
+Result<UniqueFd> claim_socket(const char* name, int fd, const char* without) {
   int type = 0;
   socklen_t length = sizeof type;
   if (fd <= STDERR_FILENO || ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 ||
       type != SOCK_SEQPACKET) {
-    return Error{Code::kInvalid, "AGENTBOX_RECORDS_FD=" + std::to_string(fd) +
-                                     " is no SOCK_SEQPACKET socket; leave it out for a run without "
-                                     "audit"};
+    return Error{Code::kInvalid,
+                 std::string(name) + "=" + std::to_string(fd) +
+                     " is no SOCK_SEQPACKET socket; leave it out for a run without " + without};
   }
   AB_TRY(moved, move_away(fd));
   static_cast<void>(::close(fd));
@@ -147,7 +150,7 @@ int serve(const Settings& settings) {
     return fail(kExitSystem, streams.error());
   }
   if (settings.records_fd) {
-    auto records = claim_records(*settings.records_fd);
+    auto records = claim_socket("AGENTBOX_RECORDS_FD", *settings.records_fd, "audit");
     if (!records.ok()) {
       return fail(kExitConfig, records.error());
     }
@@ -157,10 +160,28 @@ int serve(const Settings& settings) {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
     return fail(kExitSystem, errno_error("become subreaper"));
   }
-  auto box = open_box(settings);
+  // Before there are threads: where nobody hosts jobs for us, a process of ours does.
+  pid_t helper = -1;
+  UniqueFd jobs;
+  if (settings.jobs_fd) {
+    auto line = claim_socket("AGENTBOX_JOBS_FD", *settings.jobs_fd, "a host of jobs");
+    if (!line.ok()) {
+      return fail(kExitConfig, line.error());
+    }
+    jobs = std::move(line).value();
+  } else if (!settings.out.empty()) {
+    auto started = start_job_helper(settings.out);
+    if (!started.ok()) {
+      return fail(kExitSystem, started.error());
+    }
+    helper = started->pid;
+    jobs = std::move(started->line);
+  }
+  auto box = open_box(settings, std::move(jobs));
   if (!box.ok()) {
     return fail(kExitConfig, box.error());
   }
+  (*box)->keepers.spare(helper);
   const std::vector<Tool> tools = all_tools();
   if (const auto checked = check_tools(tools); !checked.ok()) {
     return fail(kExitSystem, checked.error());

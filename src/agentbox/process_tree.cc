@@ -188,6 +188,8 @@ void sort(PidList& list) {
 
 void append_children(pid_t pid, PidList& list) { find_children(pid, 0, list); }
 
+void find_tree(pid_t pid, PidList& list) { find_descendants(pid, 0, list); }
+
 std::size_t count_live_descendants(pid_t pid, PidList& scratch) {
   find_descendants(pid, 0, scratch);
   std::size_t live = 0;

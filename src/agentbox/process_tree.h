@@ -33,6 +33,9 @@ struct PidList {
 // Appends the children of every thread of PID, zombies included.
 void append_children(pid_t pid, PidList& list);
 
+// Lists every descendant of PID.
+void find_tree(pid_t pid, PidList& list);
+
 // Descendants of PID that are not zombies.
 [[nodiscard]] std::size_t count_live_descendants(pid_t pid, PidList& scratch);
 

@@ -76,6 +76,9 @@ class SettingsReader {
     } else if (name == "RECORDS_FD") {
       AB_TRY(number, read_decimal("AGENTBOX_RECORDS_FD", value, 1023));
       settings_.records_fd = static_cast<int>(number);
+    } else if (name == "JOBS_FD") {
+      AB_TRY(number, read_decimal("AGENTBOX_JOBS_FD", value, 1023));
+      settings_.jobs_fd = static_cast<int>(number);
     }
     return {};
   }

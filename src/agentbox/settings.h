@@ -26,6 +26,7 @@ struct Settings {
   Role role = Role::kAgent;
   std::uint64_t generation = 0;        // of the key file, as the door saw it at the session's start
   std::optional<int> records_fd = {};  // absent: a plain local run without audit
+  std::optional<int> jobs_fd = {};     // absent: jobs end with this process
   // Every other variable the process was started with, in order. Nothing named AGENTBOX_* or
   // MCP_WORKSPACE is in here, so these may go on to commands.
   std::vector<std::pair<std::string, std::string>> environment;

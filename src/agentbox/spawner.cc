@@ -17,12 +17,15 @@
 #include <ctime>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "agentbox/job_host.h"
 #include "agentbox/leftovers.h"
 #include "agentbox/process_tree.h"
+#include "base/deadline.h"
 #include "base/handle.h"
 #include "base/process.h"
 #include "base/record_io.h"
@@ -39,10 +42,13 @@ using std::chrono::steady_clock;
 constexpr int kUsage = 64;
 constexpr int kNoDoor = 69;
 constexpr int kSystem = 71;
-// Where a session finds its record socket.
-constexpr int kRecordsFd = 3;
 // Killing by SIGKILL takes longer only where a process is stuck in the kernel.
 constexpr seconds kKillTime{2};
+// A stray that is not dead after this is looked at again a little later: nothing else waits longer.
+constexpr milliseconds kSweepTime{50};
+constexpr milliseconds kSweepPause{10};
+// At the very end: what a job may still do between SIGTERM and SIGKILL.
+constexpr milliseconds kLastGrace{1000};
 // Less likely to be chosen when memory runs out than what it starts (range -1000 to 1000).
 constexpr std::string_view kOomScore = "-250";
 
@@ -99,8 +105,11 @@ Result<UniqueFd> dial(const std::string& path, int signals) {
 // One life of the spawner: the link, the signals, and the sessions by process id.
 class Spawner {
  public:
-  Spawner(SpawnerOptions options, UniqueFd link, UniqueFd signals)
-      : options_(std::move(options)), link_(std::move(link)), signals_(std::move(signals)) {}
+  Spawner(SpawnerOptions options, UniqueFd link, UniqueFd signals, UniqueFd out)
+      : options_(std::move(options)),
+        link_(std::move(link)),
+        signals_(std::move(signals)),
+        jobs_(std::move(out), complain) {}
 
   Status greet() const {
     return send_record(link_.get(), record::Ready{.version = AGENTBOX_VERSION});
@@ -109,6 +118,8 @@ class Spawner {
   int run(pid_t sweeper);
 
  private:
+  void turn();
+  void end_everything();
   void read_signals();
   void reap();
   void kill_strays();
@@ -123,7 +134,10 @@ class Spawner {
   UniqueFd link_;
   UniqueFd signals_;
   std::map<pid_t, std::string> sessions_;
+  JobHost jobs_;
   pid_t sweeper_ = -1;
+  bool linked_ = true;
+  bool straying_ = false;  // strays were still there a moment ago
   bool draining_ = false;
   bool told_to_stop_ = false;
   std::optional<steady_clock::time_point> kill_at_;
@@ -131,37 +145,64 @@ class Spawner {
 
 int Spawner::run(pid_t sweeper) {
   sweeper_ = sweeper;
-  bool linked = true;
-  while (linked && !(told_to_stop_ && sessions_.empty())) {
-    struct pollfd ready[] = {{.fd = link_.get(), .events = POLLIN, .revents = 0},
-                             {.fd = signals_.get(), .events = POLLIN, .revents = 0}};
-    (void)::poll(ready, 2, next_wait_ms());
-    if (ready[1].revents != 0) {
-      read_signals();
-    }
-    if (ready[0].revents != 0) {
-      linked = read_link();
-    }
-    if (kill_at_ && steady_clock::now() >= *kill_at_) {
-      kill_at_.reset();
-      for (const auto& [pid, session] : sessions_) {
-        ::kill(pid, SIGKILL);
-      }
-    }
+  while (linked_ && !(told_to_stop_ && sessions_.empty())) {
+    turn();
   }
-  link_.reset();
-  if (!kill_other_children({}, steady_clock::now() + kKillTime)) {
-    complain("a process could not be killed; it is stuck in the kernel");
-  }
+  end_everything();
   return 0;
 }
 
-int Spawner::next_wait_ms() const {
-  if (!kill_at_) {
-    return -1;
+void Spawner::turn() {
+  std::vector<pollfd> ready = {{.fd = signals_.get(), .events = POLLIN, .revents = 0},
+                               {.fd = link_.get(), .events = POLLIN, .revents = 0}};
+  const std::size_t ours = ready.size();
+  jobs_.poll_into(ready);
+  (void)::poll(ready.data(), ready.size(), next_wait_ms());
+  if (ready[0].revents != 0) {
+    read_signals();
+  } else if (straying_) {
+    kill_strays();
   }
-  const auto left = std::chrono::ceil<milliseconds>(*kill_at_ - steady_clock::now()).count();
-  return static_cast<int>(std::max<long>(left, 0));
+  jobs_.take(std::span(ready).subspan(ours));
+  if (ready[1].revents != 0) {
+    linked_ = read_link();
+  }
+  const auto now = steady_clock::now();
+  jobs_.pass_deadlines(now);
+  if (kill_at_ && now >= *kill_at_) {
+    kill_at_.reset();
+    for (const auto& [pid, session] : sessions_) {
+      ::kill(pid, SIGKILL);
+    }
+  }
+}
+
+// Sessions at once, for nobody hears them any more; a job may still put its house in order.
+void Spawner::end_everything() {
+  link_.reset();
+  for (const auto& [pid, session] : sessions_) {
+    ::kill(pid, SIGKILL);
+  }
+  jobs_.end_all(kLastGrace, "the end of the box");
+  const auto end = steady_clock::now() + kLastGrace + kKillTime;
+  while (!jobs_.empty() && steady_clock::now() < end) {
+    turn();
+  }
+  if (!kill_other_children({}, steady_clock::now() + kKillTime)) {
+    complain("a process could not be killed; it is stuck in the kernel");
+  }
+}
+
+int Spawner::next_wait_ms() const {
+  const auto now = steady_clock::now();
+  int wait = straying_ ? static_cast<int>(kSweepPause.count()) : -1;
+  for (const auto& deadline : {kill_at_, jobs_.deadline()}) {
+    if (deadline) {
+      const int left = poll_timeout(*deadline, now);
+      wait = wait < 0 ? left : std::min(wait, left);
+    }
+  }
+  return wait;
 }
 
 void Spawner::read_signals() {
@@ -183,15 +224,15 @@ void Spawner::reap() {
     if (pid <= 0) {
       break;
     }
+    lost_any = true;  // what it guarded, or other orphans, may have come to us
     sweeper_ = pid == sweeper_ ? -1 : sweeper_;
     const auto session = sessions_.find(pid);
     if (session == sessions_.end()) {
-      lost_any = true;  // an orphan that ended by itself: others may have come with it
+      (void)jobs_.reaped(pid);
       continue;
     }
     const std::string name = std::move(session->second);
     sessions_.erase(session);
-    lost_any = true;
     const ExitStatus end = exit_status_of(status);
     tell_ended(name, end.exited ? record::End::kExited : record::End::kSignalled, end.value);
   }
@@ -200,15 +241,15 @@ void Spawner::reap() {
   }
 }
 
-// A session takes its commands along; what is ours all the same was orphaned when one was killed.
+// A session takes its commands along, and a keeper its job; what is ours all the same was orphaned
+// when one of them was killed.
 void Spawner::kill_strays() {
   std::vector<pid_t> keep = {sweeper_};
   for (const auto& [pid, session] : sessions_) {
     keep.push_back(pid);
   }
-  if (!kill_other_children(keep, steady_clock::now() + kKillTime)) {
-    complain("a stray process could not be killed; it is stuck in the kernel");
-  }
+  jobs_.append_keepers(keep);
+  straying_ = !kill_other_children(keep, steady_clock::now() + kSweepTime);
 }
 
 bool Spawner::read_link() {
@@ -225,6 +266,8 @@ bool Spawner::read_link() {
     start(std::move(*wanted), std::move(message.fds));
   } else if (const auto* stop = std::get_if<record::Drain>(&message.record)) {
     drain(seconds(stop->seconds));
+  } else if (const auto* lost = std::get_if<record::EndJobs>(&message.record)) {
+    jobs_.end_of_key(lost->key);
   } else {
     complain("the door sent a record that is not for a spawner");
   }
@@ -241,6 +284,12 @@ void Spawner::start(record::Start wanted, std::vector<UniqueFd> fds) {
     tell_ended(wanted.session, record::End::kLost, EINVAL);
     return;
   }
+  const auto jobs = jobs_.admit(wanted.session, wanted.key);
+  if (!jobs.ok()) {
+    complain("session " + wanted.session + " can start no jobs: " + jobs.error().what);
+    tell_ended(wanted.session, record::End::kLost, jobs.error().os_errno);
+    return;
+  }
   const SpawnPlan plan{.exe = "/proc/self/exe",
                        .argv = {"agent-box"},
                        .environment = *environment,
@@ -248,7 +297,8 @@ void Spawner::start(record::Start wanted, std::vector<UniqueFd> fds) {
                        .descriptors = {{.in_child = 0, .source = fds[0].get()},
                                        {.in_child = 1, .source = fds[0].get()},
                                        {.in_child = 2, .source = fds[1].get()},
-                                       {.in_child = kRecordsFd, .source = fds[2].get()}},
+                                       {.in_child = kRecordsFd, .source = fds[2].get()},
+                                       {.in_child = kJobsFd, .source = jobs->get()}},
                        .new_session = true,
                        .parent_death_signal = SIGKILL,
                        .nice = 0,
@@ -272,6 +322,9 @@ void Spawner::drain(seconds time) {
 }
 
 void Spawner::tell_ended(const std::string& session, record::End how, int status) {
+  if (!link_.valid()) {
+    return;  // the door is gone, and knows
+  }
   const auto sent =
       send_record(link_.get(), record::Ended{.session = session, .how = how, .status = status});
   if (!sent.ok()) {
@@ -321,58 +374,6 @@ Result<UniqueFd> claim_signals() {
 
 }  // namespace
 
-Result<SpawnerOptions> parse_spawner_options(std::span<char* const> arguments) {
-  SpawnerOptions options;
-  const std::map<std::string_view, std::string*> known = {{"--link", &options.link},
-                                                          {"--workspace", &options.workspace},
-                                                          {"--home", &options.home},
-                                                          {"--tmp", &options.tmp},
-                                                          {"--out", &options.out}};
-  for (std::size_t i = 0; i < arguments.size(); i += 2) {
-    const auto option = known.find(arguments[i]);
-    if (option == known.end()) {
-      return Error{Code::kInvalid, "unknown option " + escape_text(arguments[i], 80) +
-                                       "; see agent-box spawner --help"};
-    }
-    if (i + 1 == arguments.size() || !std::string_view(arguments[i + 1]).starts_with('/')) {
-      return Error{Code::kInvalid, std::string(option->first) + " needs an absolute path"};
-    }
-    *option->second = arguments[i + 1];
-  }
-  if (options.link.empty()) {
-    return Error{Code::kInvalid,
-                 "--link is needed: the door's socket; see agent-box spawner --help"};
-  }
-  return options;
-}
-
-Result<std::vector<std::string>> session_environment(const SpawnerOptions& options,
-                                                     const record::Start& start) {
-  std::vector<std::string> environment = {
-      "AGENTBOX_WORKSPACE=" + options.workspace,
-      "AGENTBOX_HOME=" + options.home,
-      "AGENTBOX_TMP=" + options.tmp,
-      "AGENTBOX_OUT=" + options.out,
-      "AGENTBOX_SESSION=" + start.session,
-      "AGENTBOX_ROLE=" + start.role,
-      "AGENTBOX_RECORDS_FD=" + std::to_string(kRecordsFd),
-      "AGENTBOX_GENERATION=" + std::to_string(start.generation),
-  };
-  for (const std::string& escaped : start.environment) {
-    AB_TRY(entry, unescape_text(escaped));
-    const std::size_t equals = entry.find('=');
-    if (equals == std::string::npos || equals == 0 || entry.find('\0') != std::string::npos) {
-      return Error{Code::kInvalid, "a variable has no name"};
-    }
-    if (entry.starts_with("AGENTBOX_") || entry.starts_with("MCP_WORKSPACE=")) {
-      return Error{Code::kDenied,
-                   "the variable " + entry.substr(0, equals) + " has a name of ours"};
-    }
-    environment.push_back(std::move(entry));
-  }
-  return environment;
-}
-
 int run_spawner(std::span<char*> arguments) {
   if (!arguments.empty() && std::string_view(arguments[0]) == "--help") {
     static_cast<void>(std::fwrite(kHelp.data(), 1, kHelp.size(), stdout));
@@ -402,7 +403,8 @@ int run_spawner(std::span<char*> arguments) {
     return link.error().code == Code::kUnavailable ? 0 : kNoDoor;
   }
   const std::string workspace = options->workspace;
-  Spawner spawner(std::move(*options), std::move(*link), std::move(*signals));
+  UniqueFd out(::open(options->out.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Spawner spawner(std::move(*options), std::move(*link), std::move(*signals), std::move(out));
   if (const auto greeted = spawner.greet(); !greeted.ok()) {
     complain(greeted.error().what);
     return kNoDoor;

@@ -2,12 +2,9 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <span>
-#include <string>
 
-#include "base/record.h"
-#include "base/result.h"
+#include "agentbox/spawner_options.h"
 
 namespace agentbox::mcp {
 
@@ -17,22 +14,6 @@ inline constexpr std::chrono::seconds kDialTime{60};
 inline constexpr std::chrono::milliseconds kDialInterval{100};
 /// After SIGTERM: the sessions' own 20 s for running calls, and a little to say so.
 inline constexpr std::chrono::seconds kSpawnerStopTime{25};
-
-struct SpawnerOptions {
-  std::string link;
-  std::string workspace = "/workspace";
-  std::string home = "/home/agent";
-  std::string tmp = "/tmp";
-  std::string out = "/run/agentbox-out";
-};
-
-/// `--link SOCKET [--workspace DIR --home DIR --tmp DIR --out DIR]`.
-[[nodiscard]] Result<SpawnerOptions> parse_spawner_options(std::span<char* const> arguments);
-
-/// The environment of the session that START asks for; variables that carry names of ours, or no
-/// name at all, are an error.
-[[nodiscard]] Result<std::vector<std::string>> session_environment(const SpawnerOptions& options,
-                                                                   const record::Start& start);
 
 /// `agent-box spawner`: ARGUMENTS are those after that word. Returns the exit code when the link
 /// has ended (0), after SIGTERM (0), or when it could not start (64 usage, 69 no door, 71 system).

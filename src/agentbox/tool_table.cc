@@ -73,6 +73,12 @@ Status check_tool(const Tool& tool) {
 std::vector<Tool> all_tools() {
   std::vector<Tool> tools;
   tools.push_back(shell_exec_tool());
+  tools.push_back(process_start_tool());
+  tools.push_back(process_list_tool());
+  tools.push_back(process_output_tool());
+  tools.push_back(process_input_tool());
+  tools.push_back(process_kill_tool());
+  tools.push_back(process_resize_tool());
   tools.push_back(read_file_tool());
   tools.push_back(write_file_tool());
   tools.push_back(edit_file_tool());

@@ -1,7 +1,6 @@
 // edge: shell_exec: one command, its output, and an honest word on what became of it.
 #include <array>
 #include <cmath>
-#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -10,29 +9,31 @@
 #include "agentbox/call.h"
 #include "agentbox/commands.h"
 #include "agentbox/environment.h"
+#include "agentbox/process_words.h"
+#include "agentbox/program_plan.h"
 #include "agentbox/tools/tools.h"
 #include "base/text.h"
 
 namespace agentbox::mcp {
 namespace {
 
-// execve takes 131,072 bytes in one argument, the terminating NUL included.
-constexpr std::size_t kMaxCommandBytes = 131'000;
 constexpr std::size_t kMaxStdinBytes = 4UL << 20;
-constexpr std::size_t kMaxArguments = 4096;
 constexpr std::int64_t kDefaultInlineBytes = 30'000;
 constexpr std::int64_t kMaxInlineBytes = 262'144;
 constexpr double kDefaultTimeout = 120;
 constexpr double kMinTimeout = 0.1;
 constexpr double kMaxTimeout = 3600;
+// Below what clients wait for an answer.
+constexpr double kDefaultYield = 50;
 
 constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
-"status":{"type":"string","description":"exited, timed_out, killed or cancelled.","enum":["exited","timed_out","killed","cancelled"]},
-"exit_code":{"type":"integer","description":"Exit code; -1 if none (killed by a signal, timed out)."},
+"status":{"type":"string","description":"exited, running, timed_out, killed or cancelled.","enum":["exited","running","timed_out","killed","cancelled"]},
+"exit_code":{"type":"integer","description":"Exit code; -1 if none (running, killed by a signal, timed out)."},
 "signal":{"type":"string","description":"Signal that ended it, e.g. SIGKILL."},
 "timeout_seconds":{"type":"number","description":"Effective timeout."},
 "duration_ms":{"type":"integer","description":"Wall time."},
 "cwd":{"type":"string","description":"Directory it ran in."},
+"process_id":{"type":"string","description":"Handle for the process tools: where it runs on, left something running, or printed more than is shown."},
 "stdout":{"type":"string","description":"Captured stdout, as it was (head and tail when truncated)."},
 "stderr":{"type":"string","description":"Captured stderr."},
 "stdout_encoding":{"type":"string","description":"utf-8, or base64 when the bytes are not valid UTF-8.","enum":["utf-8","base64"]},
@@ -40,24 +41,21 @@ constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
 "stdout_bytes":{"type":"integer","description":"Bytes the command wrote to stdout in all."},
 "stderr_bytes":{"type":"integer","description":"Bytes on stderr."},
 "truncated":{"type":"boolean","description":"True if a stream was cut; the whole of both is at output_path."},
-"output_path":{"type":"string","description":"File with the full interleaved output; read it with read_file."},
+"output_path":{"type":"string","description":"File with the full interleaved output; read it with process_output or read_file."},
 "output_dropped_bytes":{"type":"integer","description":"Bytes at the end that are not in that file: its limit or the disk was full."},
 "cpu_ms":{"type":"integer","description":"User and system CPU time of the processes that ended."},
 "max_rss_bytes":{"type":"integer","description":"Peak resident set of the command's own process."},
 "background_left":{"type":"integer","description":"Processes the command left running."},
-"lifetime":{"type":"string","description":"session: those processes end with this session.","enum":["session"]},
+"lifetime":{"type":"string","description":"session: what still runs ends with this session; use process_start for what shall outlive it.","enum":["session"]},
 "unkillable":{"type":"integer","description":"Processes that were still there after SIGKILL."}},
 "required":["status","exit_code","timeout_seconds","duration_ms","cwd","stdout","stderr","stdout_encoding","stderr_encoding","stdout_bytes","stderr_bytes","truncated"]})";
-
-std::string signal_name(int number) {
-  const char* name = ::sigabbrev_np(number);
-  return name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(number);
-}
 
 std::string_view status_name(CommandStatus status) {
   switch (status) {
     case CommandStatus::kExited:
       return "exited";
+    case CommandStatus::kRunning:
+      return "running";
     case CommandStatus::kTimedOut:
       return "timed_out";
     case CommandStatus::kKilled:
@@ -80,54 +78,17 @@ OrderedJson number_json(double value) {
                                     : OrderedJson(value);
 }
 
-ToolError invalid(std::string message, std::string hint) {
-  return {.code = "INVALID_ARGUMENT", .message = std::move(message), .hint = std::move(hint)};
-}
-
-// Where a program named without a slash may lie.
-std::vector<std::string> places_of(const std::string& program,
-                                   const std::vector<std::string>& environment) {
-  if (program.find('/') != std::string::npos) {
-    return {program};
-  }
-  std::vector<std::string> places;
-  const std::string path = find_variable(environment, "PATH");
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t end = std::min(path.find(':', at), path.size());
-    const std::string folder = path.substr(at, end - at);
-    places.push_back((folder.empty() ? "." : folder) + "/" + program);
-    at = end + 1;
-  }
-  return places;
-}
-
 Outcome<CommandRequest> make_request(const Arguments& arguments, const Box& box) {
   CommandRequest request;
   AB_TRY(environment, with_variables(box.environment, arguments.map("env")));
   request.environment = std::move(environment);
-  const std::string& command = arguments.text("command");
-  if (arguments.has("args")) {
-    request.argv.push_back(command);
-    request.argv.insert(request.argv.end(), arguments.list("args").begin(),
-                        arguments.list("args").end());
-    request.programs = places_of(command, request.environment);
-  } else {
-    const std::string& shell = arguments.text("shell");
-    request.programs = {"/bin/" + shell, "/usr/bin/" + shell};
-    request.argv = {shell};
-    if (arguments.flag("login")) {
-      request.argv.emplace_back("-l");
-    }
-    request.argv.insert(request.argv.end(), {"-c", "--", command});
-  }
-  for (const std::string& word : request.argv) {
-    if (word.find('\0') != std::string::npos) {
-      return invalid("the command holds a NUL byte", "Use printf '\\0' inside the command instead");
-    }
-    if (word.size() > kMaxCommandBytes) {
-      return invalid("an argument has more than 131000 bytes, which no program can be given",
-                     "Write a script with write_file and run that");
-    }
+  AB_TRY(program, plan_program(arguments, request.environment, arguments.flag("login")));
+  request.programs = std::move(program.programs);
+  request.argv = std::move(program.argv);
+  request.shown = cut_command(show_program(arguments));
+  request.terminal = arguments.flag("tty");
+  if (request.terminal) {
+    prepare_for_terminal(request.environment, arguments.map("env"));
   }
   if (arguments.has("stdin")) {
     request.input = arguments.text("stdin");
@@ -142,8 +103,8 @@ Outcome<CommandRequest> make_request(const Arguments& arguments, const Box& box)
     }
   }
   request.merge_errors = arguments.flag("merge_stderr");
-  request.timeout = std::chrono::milliseconds(
-      static_cast<std::int64_t>(arguments.number("timeout_seconds") * 1000));
+  request.timeout = milliseconds_of(arguments.number("timeout_seconds"));
+  request.yield = milliseconds_of(arguments.number("yield_seconds"));
   request.inline_bytes = static_cast<std::size_t>(arguments.integer("max_output_bytes"));
   return request;
 }
@@ -171,6 +132,9 @@ OrderedJson Reply::structured() const {
   json["timeout_seconds"] = number_json(timeout);
   json["duration_ms"] = result.duration.count();
   json["cwd"] = cwd;
+  if (!result.process_id.empty()) {
+    json["process_id"] = result.process_id;
+  }
   json["stdout"] = output.content;
   json["stderr"] = errors.content;
   json["stdout_encoding"] = output.is_base64 ? "base64" : "utf-8";
@@ -188,6 +152,8 @@ OrderedJson Reply::structured() const {
   json["max_rss_bytes"] = result.max_rss_bytes;
   if (result.background_left > 0) {
     json["background_left"] = result.background_left;
+  }
+  if (result.background_left > 0 || result.status == CommandStatus::kRunning) {
     json["lifetime"] = "session";
   }
   if (result.stuck > 0) {
@@ -208,6 +174,15 @@ std::string Reply::text() const {
   if (result.signal != 0) {
     line("signal", signal_name(result.signal));
   }
+  if (!result.process_id.empty()) {
+    line("process_id", result.process_id);
+  }
+  if (result.status == CommandStatus::kRunning) {
+    line("note",
+         "still running; process_output process_id=" + result.process_id +
+             " shows what comes, process_kill ends it. It ends with this session and at its "
+             "timeout; process_start starts what shall outlive the session");
+  }
   if (result.status == CommandStatus::kTimedOut) {
     line("note", "the command exceeded its timeout of " + number_text(timeout) +
                      " s and was killed with all its processes; this is the output so far");
@@ -217,7 +192,8 @@ std::string Reply::text() const {
   if (result.background_left > 0) {
     line("background_left",
          std::to_string(result.background_left) +
-             " (still running; lifetime: session, they end when this session ends)");
+             " (still running; lifetime: session, they end when this session ends; "
+             "process_start starts what shall outlive it)");
   }
   if (result.stuck > 0) {
     line("unkillable",
@@ -244,6 +220,18 @@ std::string Reply::text() const {
   return text;
 }
 
+// How to see what is left out of STREAM. The file holds both streams as they came, so only where
+// the other one is empty does an offset in this one lead to a place in it.
+std::string where_to_read(const CommandResult& result, const HeadTail& stream,
+                          const HeadTail& other) {
+  if (result.output_path.empty()) {
+    return "they are not kept";
+  }
+  const std::size_t cursor = other.total() == 0 ? stream.pieces().head.size() : 0;
+  return "full output: process_output process_id=" + result.process_id +
+         " cursor=" + std::to_string(cursor) + ", or read_file path=" + result.output_path;
+}
+
 ToolResult shell_exec(const Arguments& arguments, CallContext& context) {
   Box& box = context.box();
   auto request = make_request(arguments, box);
@@ -261,21 +249,26 @@ ToolResult shell_exec(const Arguments& arguments, CallContext& context) {
   }
   context.facts().path = folder->shown;
   request->folder = folder->fd.get();
+  request->shown_folder = folder->shown;
   auto result = run_command(box, context, *request);
   if (!result.ok()) {
     return failed(std::move(result).error());
   }
-  const std::string where = result->output_path.empty()
-                                ? "they are not kept"
-                                : "full output: read_file path=" + result->output_path;
-  const Reply reply{.result = *result,
-                    .cwd = folder->shown,
-                    .timeout = arguments.number("timeout_seconds"),
-                    .output = show_stream(result->output, where),
-                    .errors = show_stream(result->errors, where)};
+  const Reply reply{
+      .result = *result,
+      .cwd = folder->shown,
+      .timeout = arguments.number("timeout_seconds"),
+      .output = show_stream(result->output, where_to_read(*result, result->output, result->errors)),
+      .errors =
+          show_stream(result->errors, where_to_read(*result, result->errors, result->output))};
   context.facts().bytes_in = request->input ? request->input->size() : 0;
   context.facts().bytes_out = result->output.total() + result->errors.total();
-  context.facts().exit_code = result->exit_code;
+  if (result->status == CommandStatus::kRunning && !reply.truncated()) {
+    leave_off(box, result->process_id, 0, result->output.total() + result->errors.total());
+  }
+  if (result->status != CommandStatus::kRunning) {
+    context.facts().exit_code = result->exit_code;
+  }
   return {.texts = {reply.text()}, .structured = reply.structured(), .error = {}};
 }
 
@@ -287,34 +280,27 @@ Tool shell_exec_tool() {
   tool.title = "Run a shell command";
   tool.description =
       "Run a command with /bin/sh -c in the workspace and return its exit code, stdout and stderr. "
-      "Answers when the command's own process has "
-      "ended; what it left in the background runs on until this session ends. At timeout_seconds "
-      "the whole process tree is killed. "
-      "Output beyond max_output_bytes keeps its head and tail; the whole of it is saved at "
-      "output_path, which read_file reads.";
+      "A command that still runs after yield_seconds is not killed: you get status \"running\" and "
+      "a process_id for process_output and process_kill, and it ends with this session at the "
+      "latest. At timeout_seconds its whole process tree is killed. Output beyond max_output_bytes "
+      "keeps its head and tail; process_output and read_file show the whole of it.";
   tool.arguments = {
-      {.name = "command",
-       .description = "Shell command line; with args: the program to run.",
-       .required = true,
-       .min_length = 1,
-       .max_length = kMaxCommandBytes},
-      {.name = "args",
-       .type = ArgumentType::kStringList,
-       .description = "Run command with exactly these arguments and no shell.",
-       .max_items = kMaxArguments},
-      {.name = "cwd",
-       .description = "Working directory. Default: workspace root.",
-       .min_length = 1,
-       .max_length = 4096},
+      command_argument(),
+      words_argument(),
+      folder_argument(),
       {.name = "timeout_seconds",
        .type = ArgumentType::kNumber,
        .description = "Kill the whole process tree after this long.",
        .fallback = kDefaultTimeout,
        .minimum = kMinTimeout,
        .maximum = kMaxTimeout},
-      {.name = "env",
-       .type = ArgumentType::kStringMap,
-       .description = "Extra environment variables."},
+      {.name = "yield_seconds",
+       .type = ArgumentType::kNumber,
+       .description = "Return after this long even if still running; 0 waits for the end.",
+       .fallback = kDefaultYield,
+       .minimum = 0,
+       .maximum = kMaxTimeout},
+      environment_argument(),
       {.name = "stdin",
        .description = "Data for standard input; without it stdin is empty.",
        .max_length = kMaxStdinBytes},
@@ -322,10 +308,7 @@ Tool shell_exec_tool() {
        .description = "Encoding of stdin.",
        .fallback = std::string_view("utf-8"),
        .choices = {"utf-8", "base64"}},
-      {.name = "shell",
-       .description = "Shell to use with command.",
-       .fallback = std::string_view("sh"),
-       .choices = {"sh", "bash"}},
+      shell_argument(),
       {.name = "login",
        .type = ArgumentType::kBoolean,
        .description = "Login shell (reads profile files).",
@@ -340,9 +323,13 @@ Tool shell_exec_tool() {
        .fallback = kDefaultInlineBytes,
        .minimum = 0,
        .maximum = kMaxInlineBytes},
-      {.name = "description",
-       .description = "One line on why (logged, never interpreted).",
-       .max_length = 500},
+      reason_argument(),
+      {.name = "tty",
+       .type = ArgumentType::kBoolean,
+       .description =
+           "Run the command on a pseudo-terminal of its own (80x24), which takes stderr too. "
+           "Without stdin it stays open for process_input.",
+       .fallback = false},
   };
   tool.output_schema = kOutputSchema;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = true};

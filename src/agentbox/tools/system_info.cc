@@ -8,8 +8,13 @@
 #include "agentbox/call.h"
 #include "agentbox/directory.h"
 #include "agentbox/environment.h"
+#include "agentbox/job_host.h"
 #include "agentbox/limits.h"
 #include "agentbox/machine.h"
+#include "agentbox/memory_watch.h"
+#include "agentbox/process_output.h"
+#include "agentbox/process_words.h"
+#include "agentbox/processes.h"
 #include "agentbox/spill.h"
 #include "agentbox/tools/tools.h"
 
@@ -18,15 +23,30 @@ namespace {
 
 constexpr std::string_view kMetadataPrefix = "SANDBOX_";
 constexpr std::string_view kLifetime =
-    "Files in the workspace and in the home folder stay. Commands, and what they leave in the "
-    "background, end with the session that started "
-    "them. The folders of temporary files and of command output are emptied when the box starts.";
+    "Files in the workspace and in the home folder stay. Jobs of process_start are the box's: they "
+    "go on when the session ends, until process_kill, their own end, the revocation of the key "
+    "that started them, or the end of the box. Commands of shell_exec, and what they leave "
+    "running, end with the session that started them. The folders of temporary files and of "
+    "output are emptied when the box starts.";
+constexpr std::string_view kLocalLifetime =
+    "Files in the workspace and in the home folder stay. Everything that runs ends with this "
+    "session, jobs of process_start too: nothing hosts them here.";
 
 constexpr std::array kToolLimits{
-    LimitRow{"background_commands", kMaxKeepers, "commands of one session with live processes"},
+    LimitRow{"session_commands", kMaxKeepers, "commands of one session with live processes"},
     LimitRow{"output_file_bytes", kMaxSpillBytes, "kept of one command's whole output"},
-    LimitRow{"output_folder_bytes", kMaxSpillFolderBytes,
-             "kept of all commands' output; the oldest files go"},
+    LimitRow{"output_folder_bytes", kMaxLogFolderBytes,
+             "kept of all output, jobs' and commands'; the oldest finished goes"},
+    LimitRow{"jobs", kMaxJobs, "jobs of the box that run at once"},
+    LimitRow{"finished_kept", kMaxFinishedKept,
+             "finished jobs whose record and output are kept; as many commands"},
+    LimitRow{"job_log_bytes", 2 * kJobLogPieceBytes,
+             "kept of one job's output: the newest, at least half of this"},
+    LimitRow{"process_input_bytes", kMaxProcessInputBytes, "one process_input"},
+    LimitRow{"process_input_seconds", kInputTime.count(), "a process may leave its input untaken"},
+    LimitRow{"process_output_bytes", kMaxOutputBytes, "one process_output"},
+    LimitRow{"memory_percent", kMemoryPercent,
+             "of the box's memory limit; beyond it the largest job is ended"},
     LimitRow{"stop_grace_ms", kStopGrace.count(), "between SIGTERM and SIGKILL"},
     LimitRow{"listed_entries", kMaxVisited, "entries one listing looks at"},
     LimitRow{"path_bytes", kMaxPathBytes, "one path"},
@@ -84,7 +104,7 @@ void add_box(OrderedJson& json, const Box& box) {
   json["session"] = settings.session;
   json["role"] = role_name(settings.role);
   json["keys_generation"] = settings.generation;
-  json["lifetime"] = kLifetime;
+  json["lifetime"] = settings.jobs_fd ? kLifetime : kLocalLifetime;
   json["tools"] = find_programs(find_variable(box.environment, "PATH"));
   OrderedJson metadata = OrderedJson::object();
   for (const auto& [name, value] : settings.environment) {

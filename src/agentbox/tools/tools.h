@@ -6,6 +6,12 @@
 namespace agentbox::mcp {
 
 [[nodiscard]] Tool shell_exec_tool();
+[[nodiscard]] Tool process_start_tool();
+[[nodiscard]] Tool process_list_tool();
+[[nodiscard]] Tool process_output_tool();
+[[nodiscard]] Tool process_input_tool();
+[[nodiscard]] Tool process_kill_tool();
+[[nodiscard]] Tool process_resize_tool();
 [[nodiscard]] Tool read_file_tool();
 [[nodiscard]] Tool write_file_tool();
 [[nodiscard]] Tool edit_file_tool();

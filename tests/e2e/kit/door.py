@@ -159,7 +159,15 @@ limits: {{own_unauthenticated: 0}}  # every client of these tests is on this mac
         return [
             process.pid
             for process in descendants(self.spawner.pid)
-            if process.parent == self.spawner.pid and process.program == "agent-box"
+            if process.parent == self.spawner.pid and process.command == ("agent-box",)
+        ]
+
+    def keepers(self):
+        """The process ids of those who look after jobs: the spawner forks them, so they keep its words."""
+        return [
+            process.pid
+            for process in descendants(self.spawner.pid)
+            if process.parent == self.spawner.pid and "spawner" in process.command
         ]
 
     def box_processes(self):

@@ -1,0 +1,146 @@
+// pure: see job_record.h.
+#include "agentbox/job_record.h"
+
+#include <array>
+#include <limits>
+#include <type_traits>
+
+#include "agentbox/capture.h"
+#include "agentbox/job_id.h"
+#include "base/json.h"
+
+namespace agentbox::mcp {
+namespace {
+
+constexpr std::array kStatuses{JobStatus::kRunning, JobStatus::kExited, JobStatus::kKilled,
+                               JobStatus::kLost};
+// Longest text but for the command: a path of the box.
+constexpr std::size_t kMaxFieldBytes = 4096;
+// Keeps sums of what a hostile record says away from overflow.
+constexpr std::int64_t kMostNumber = std::int64_t{1} << 60;
+
+// One declaration of the fields serves both directions.
+template <typename A, typename Record>
+void fields(A& a, Record& r) {
+  a("id", r.id);
+  a("name", r.name);
+  a("is_job", r.is_job);
+  a("command", r.command);
+  a("folder", r.folder);
+  a("pid", r.pid);
+  a("keeper_pid", r.keeper_pid);
+  a("keeper_start", r.keeper_start);
+  a("started_ms", r.started_ms);
+  a("ended_ms", r.ended_ms);
+  a("status", r.status);
+  a("exit_code", r.exit_code);
+  a("signal", r.signal);
+  a("leader_ended", r.leader_ended);
+  a("terminal", r.terminal);
+  a("ended_by", r.ended_by);
+  a("key", r.key);
+  a("session", r.session);
+  a("log_lost", r.log_lost);
+  a("cpu_us", r.cpu_us);
+  a("max_rss_bytes", r.max_rss_bytes);
+  a("restarts", r.restarts);
+}
+
+struct FieldWriter {
+  OrderedJson json = OrderedJson::object();
+
+  template <typename T>
+  void operator()(const char* name, const T& value) {
+    if constexpr (std::is_same_v<T, JobStatus>) {
+      json[name] = job_status_name(value);
+    } else {
+      json[name] = value;
+    }
+  }
+};
+
+struct FieldReader {
+  const Json& json;
+  bool good = true;
+
+  void operator()(const char* name, std::string& value) {
+    const std::string* text = find_string(json, name);
+    good = good && text != nullptr && text->size() <= kMaxFieldBytes;
+    value = good ? *text : std::string();
+  }
+  void operator()(const char* name, bool& value) {
+    const Json* flag = find_member(json, name);
+    good = good && flag != nullptr && flag->is_boolean();
+    value = good && flag->get<bool>();
+  }
+  void operator()(const char* name, JobStatus& value) {
+    std::string text;
+    (*this)(name, text);
+    bool known = false;
+    for (const JobStatus status : kStatuses) {
+      if (job_status_name(status) == text) {
+        value = status;
+        known = true;
+      }
+    }
+    good = good && known;
+  }
+  template <typename T>
+  requires(std::is_integral_v<T>) void operator()(const char* name, T& value) {
+    const Json* number = find_member(json, name);
+    good = good && number != nullptr && number->is_number_integer();
+    const std::int64_t read = good ? number->get<std::int64_t>() : 0;
+    const auto most = static_cast<std::int64_t>(
+        std::min<std::uint64_t>(std::numeric_limits<T>::max(), kMostNumber));
+    good = good && read <= most && read >= (std::is_signed_v<T> ? -1 : 0);
+    value = good ? static_cast<T>(read) : T{};
+  }
+};
+
+}  // namespace
+
+std::string_view job_status_name(JobStatus status) {
+  switch (status) {
+    case JobStatus::kRunning:
+      return "running";
+    case JobStatus::kExited:
+      return "exited";
+    case JobStatus::kKilled:
+      return "killed";
+    case JobStatus::kLost:
+      return "lost";
+  }
+  return "";
+}
+
+std::string encode_job_record(const JobRecord& record) {
+  FieldWriter writer;
+  fields(writer, record);
+  return dump_json(writer.json) + "\n";
+}
+
+Result<JobRecord> decode_job_record(std::string_view text) {
+  if (text.size() > kMaxJobRecordBytes) {
+    return Error{Code::kLimit, "a process's record is too long"};
+  }
+  AB_TRY(json, parse_json(text, {.depth = 2, .values = 64, .keys = 64}));
+  JobRecord record;
+  FieldReader reader{json};
+  fields(reader, record);
+  if (!reader.good || !is_job_id(record.id) || !is_job_name(record.name) ||
+      record.command.size() > kMaxJobCommandBytes + 3) {
+    return Error{Code::kInvalid, "not a process's record"};
+  }
+  return record;
+}
+
+std::string cut_command(std::string_view command) {
+  if (command.size() <= kMaxJobCommandBytes) {
+    return std::string(command);
+  }
+  command = command.substr(0, kMaxJobCommandBytes);
+  command.remove_suffix(incomplete_suffix(command));
+  return std::string(command) + "...";
+}
+
+}  // namespace agentbox::mcp

@@ -1,0 +1,53 @@
+// edge: what a keeper and a lister of jobs read: plans, records, and lines of /proc. The first byte
+// chooses which.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "agentbox/job_plan.h"
+#include "agentbox/job_record.h"
+#include "agentbox/process_stat.h"
+
+using namespace agentbox::mcp;
+
+namespace {
+
+void check(bool good) {
+  if (!good) {
+    std::abort();
+  }
+}
+
+// What is taken comes out as it was.
+void try_plan(std::string_view bytes) {
+  const auto plan = decode_plan(bytes);
+  check(!plan.ok() || encode_plan(*plan) == bytes);
+}
+
+void try_record(std::string_view text) {
+  const auto record = decode_job_record(text);
+  if (record.ok()) {
+    const auto again = decode_job_record(encode_job_record(*record));
+    check(again.ok() && encode_job_record(*again) == encode_job_record(*record));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) {
+    return 0;
+  }
+  const std::string_view rest(reinterpret_cast<const char*>(data + 1), size - 1);
+  switch (data[0]) {
+    case 'p':
+      try_plan(rest);
+      break;
+    case 'r':
+      try_record(rest);
+      break;
+    default:
+      static_cast<void>(parse_process_stat(rest));
+  }
+  return 0;
+}
