@@ -17,7 +17,7 @@ const KeyEntry* KeySet::find(std::string_view fingerprint) const {
 bool is_in_force(std::string_view fingerprint, std::int64_t now, const KeySet& keys) {
   const KeyEntry* entry = keys.find(fingerprint);
   return entry != nullptr && !(entry->expires && now >= *entry->expires) &&
-         std::find(keys.revoked.begin(), keys.revoked.end(), fingerprint) == keys.revoked.end();
+         !keys.revoked.names_key(fingerprint);
 }
 
 AuthVerdict decide_auth(const AuthRequest& request, const KeySet& keys) {

@@ -41,7 +41,7 @@ TEST_CASE(
     "a key is in force while it is listed, not revoked and not expired, wherever it is used") {
   KeySet keys = keys_of(key_line('a') + "\nfrom=\"10.0.0.0/8\" " + key_line('b') +
                         "\nexpiry-time=\"19700102\" " + key_line('c') + "\n" + key_line('d'));
-  keys.revoked = {key_fingerprint('d')};
+  keys.revoked.fingerprints = {key_fingerprint('d')};
   CHECK(is_in_force(key_fingerprint('a'), 0, keys));
   CHECK(is_in_force(key_fingerprint('b'), 0, keys));
   CHECK(is_in_force(key_fingerprint('c'), 86'399, keys));
