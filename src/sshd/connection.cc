@@ -31,6 +31,9 @@ constexpr std::uint64_t kPointsBadAnswer = 5;
 constexpr std::size_t kMaxNameBytes = 128;
 /// What a client that is being sent away still gets: time to read why, and not for ever.
 constexpr auto kLingerLimit = 500ms;
+/// Told to hang up, with sessions that are over: their clients have this long to take the last
+/// words. The monitor kills after 2 s.
+constexpr auto kLastWordsLimit = 1s;
 constexpr std::size_t kMaxLingerBytes = 1U << 20U;
 
 std::string key_blob(ssh_key key) {
@@ -122,6 +125,9 @@ void Connection::wait() {
 }
 
 Connection::Clock::time_point Connection::next_deadline() const {
+  if (hang_up_) {
+    return hang_up_by_;
+  }
   if (!authenticated_) {
     return std::min(grace_end_, unanswered_since_ == Clock::time_point::max()
                                     ? grace_end_
@@ -206,6 +212,9 @@ void Connection::pump_relays() {
 
 void Connection::check_deadlines() {
   const auto now = Clock::now();
+  if (!ended_ && hang_up_ && (now >= hang_up_by_ || !has_only_last_words())) {
+    end(*hang_up_);
+  }
   if (ended_) {
     return;
   }
@@ -269,8 +278,17 @@ void Connection::handle(Received received) {
       relay->over(over->how, over->status);
     }
   } else if (const auto* hang_up = std::get_if<record::HangUp>(&received.record)) {
-    end(hang_up->reason);
+    hang_up_ = hang_up->reason;
+    hang_up_by_ = Clock::now() + kLastWordsLimit;
   }
+}
+
+// True while sessions are over and their clients have not closed yet. OpenSSH's client drops what
+// it has read and not yet written when it is told to disconnect: the reply that was waited for at a
+// stop would be lost.
+bool Connection::has_only_last_words() const {
+  return !slots_.empty() && std::all_of(slots_.begin(), slots_.end(),
+                                        [](const Slot& slot) { return slot.relay->is_over(); });
 }
 
 void Connection::end(std::string_view reason) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -65,6 +66,7 @@ class Connection {
   void check_deadlines();
   void check_unanswered(std::uint64_t callbacks_before);
   void check_keepalive(Clock::time_point now);
+  [[nodiscard]] bool has_only_last_words() const;
   /// Notes why; the loop then stops. Safe inside a callback.
   void end(std::string_view reason);
   void disconnect();
@@ -100,6 +102,8 @@ class Connection {
   bool monitor_gone_ = false;
   bool busy_ = false;  // the pass limit was reached: do not sleep
   std::string end_reason_ = "closed by the client";
+  std::optional<std::string> hang_up_;  // the monitor's reason; only last words are waited for
+  Clock::time_point hang_up_by_ = Clock::time_point::max();
   Clock::time_point grace_end_;
   Clock::time_point idle_since_;
   Clock::time_point last_heard_;

@@ -39,6 +39,8 @@ class Relay {
   void attach(UniqueFd stdio, UniqueFd log);
   /// The session ended so; what it wrote before still goes out.
   void over(record::End how, int status);
+  /// How it ended is known; what it wrote may still be on its way.
+  [[nodiscard]] bool is_over() const { return outcome_.has_value(); }
   /// The session could not be had: REASON goes to the client's standard error.
   void deny(std::string_view reason);
 

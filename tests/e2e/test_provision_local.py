@@ -146,6 +146,17 @@ def test_boxes_made_at_once_get_ports_of_their_own():
 # Suspend and resume
 
 
+def test_a_long_last_reply_is_whole_before_a_suspend_hangs_up(box):
+    """More than one pass of the relay: the end of the session must not overtake its output."""
+    with box.session() as session:
+        arguments = {"command": "sleep 1.0423; head -c 250000 /dev/zero | tr '\\0' x", "max_output_bytes": 262144}
+        call = session.start("tools/call", {"name": "shell_exec", "arguments": arguments})
+        wait_until("the call runs", lambda: any(process.command == ("sleep", "1.0423") for process in all_processes()))
+        ok(programs.provision("suspend", box.name))
+        assert session.reply(call, 10)["result"]["structuredContent"]["stdout"] == "x" * 250000
+    ok(programs.provision("resume", box.name))
+
+
 def test_home_is_kept_and_temporary_files_are_not(box):
     with box.session() as session:
         session.shell("echo kept > ~/kept; echo gone > /tmp/gone; echo gone > /run/agentbox-out/gone")
