@@ -67,6 +67,8 @@ struct Words {
   std::string programs;
   CreateOptions create;
   std::string format;
+  std::string bundle;
+  bool with_identity = false;
   bool keep = false;
   bool suspend = false;
   bool keep_workspace = false;
@@ -156,11 +158,16 @@ constexpr std::array<Entry, 19> kEntries = {{
        add_name(app, words);
        app.add_option("--format", words.format,
                       "claude, codex, cursor, vscode, gemini, opencode, json or ssh-config")
-           ->required()
            ->check(CLI::IsMember(format_names()));
+       app.add_option("--bundle", words.bundle,
+                      "Write one file that opens a session when it is run, with the host key in it")
+           ->type_name("FILE");
+       app.add_flag("--with-identity", words.with_identity,
+                    "Put the private key into the bundle too: whoever reads it can use the box");
      },
      [](const Words& words) -> Command {
-       return Handoff{*words.box, format_called(words.format)};
+       const Format format = words.format.empty() ? Format::kClaude : format_called(words.format);
+       return Handoff{*words.box, format, words.bundle, words.with_identity};
      }},
     {"suspend", "Stop the box; workspace, home, keys and port are kept", false, add_name,
      [](const Words& words) -> Command { return Suspend{*words.box}; }},
@@ -351,6 +358,12 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
       return misuse(name.error().what, output, "choose a name such as demo or build-1");
     }
     words.box = std::move(name).value();
+  }
+  if (chosen.get_name() == "handoff" && words.format.empty() == words.bundle.empty()) {
+    return misuse("handoff wants either --format or --bundle", output);
+  }
+  if (words.with_identity && words.bundle.empty()) {
+    return misuse("--with-identity goes with --bundle", output);
   }
   const auto* entry = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& candidate) {
     return candidate.name == chosen.get_name();

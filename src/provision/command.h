@@ -49,6 +49,8 @@ struct List {};
 struct Handoff {
   BoxName name;
   Format format = Format::kClaude;
+  std::string bundle;  ///< a file to write instead of printing a format
+  bool with_identity = false;
 };
 struct Suspend {
   BoxName name;

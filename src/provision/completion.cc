@@ -125,7 +125,7 @@ std::string render_bash(const ProgramShape& shape) {
   std::string text = boxes_function(shape.name) +
                      "_agentbox_provision() {\n"
                      "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-                     "  local command= place=-1 i\n"
+                     "  local command='' place=-1 i\n"
                      "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
                      "    case ${COMP_WORDS[i]} in\n"
                      "      " +
@@ -202,7 +202,11 @@ std::string render_zsh(const ProgramShape& shape) {
     }
     text += " ;;\n";
   }
-  return text + "  esac\n}\ncompdef _agentbox_provision " + shape.name + "\n";
+  // Read from the folder of completions this is the function itself; sourced it has to be
+  // announced.
+  return text + "  esac\n}\nif [ \"${funcstack[1]}\" = _" + shape.name +
+         " ]; then\n  _agentbox_provision \"$@\"\nelse\n  compdef _agentbox_provision " +
+         shape.name + "\nfi\n";
 }
 
 // fish

@@ -42,7 +42,7 @@ LocalTarget::~LocalTarget() {
   }
 }
 
-Answer<LocalTarget> LocalTarget::open(const std::string& name) {
+Answer<LocalTarget> LocalTarget::open(const std::string& name, std::optional<unsigned> mode) {
   LocalTarget target;
   if (name == "-") {
     target.fd_ = UniqueFd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
@@ -67,8 +67,8 @@ Answer<LocalTarget> LocalTarget::open(const std::string& name) {
     target.temporary_.clear();
     return failure_of(why, "name a file in a folder that exists and can be written");
   }
-  const mode_t mode = there ? info.st_mode & 07777U : 0666U & ~umask_bits();
-  if (::fchmod(target.fd_.get(), mode) != 0) {
+  const mode_t usual = there ? info.st_mode & 07777U : 0666U & ~umask_bits();
+  if (::fchmod(target.fd_.get(), mode.value_or(usual)) != 0) {
     return errno_error(name);
   }
   return target;

@@ -1,6 +1,7 @@
 // edge: the local end of a transfer: a file that appears whole, or a stream.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,9 @@ namespace agentbox::provision {
 class LocalTarget {
  public:
   /// Refuses what is there and no regular file: it would be replaced, not written into.
-  [[nodiscard]] static Answer<LocalTarget> open(const std::string& name);
+  /// MODE: its permission bits; else those of the file that is there, or what the umask leaves.
+  [[nodiscard]] static Answer<LocalTarget> open(const std::string& name,
+                                                std::optional<unsigned> mode = std::nullopt);
   LocalTarget(LocalTarget&& other) noexcept;
   LocalTarget& operator=(LocalTarget&&) = delete;
   LocalTarget(const LocalTarget&) = delete;

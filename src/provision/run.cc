@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "provision/audit_report.h"
+#include "provision/bundle.h"
 #include "provision/cli.h"
 #include "provision/completion.h"
 #include "provision/doctor.h"
@@ -121,6 +122,9 @@ class Runner {
     if (view.record.port == 0 || view.record.host_key.empty()) {
       return Failure{Exit::kRefused, "box " + command.name.text() + " is not finished",
                      "run create again, or delete it"};
+    }
+    if (!command.bundle.empty()) {
+      return write_bundle(view, command.bundle, command.with_identity);
     }
     return handoff_report(view, command.format);
   }

@@ -205,3 +205,46 @@ def test_a_state_folder_of_any_name_is_whole_in_every_format(tmp_path_factory, f
         assert json.loads(ok(programs.provision("doctor", "odd", "--output", "json", env=environment)).stdout)["ok"]
     finally:
         ok(programs.provision("delete", "odd", env=environment))
+
+
+# One file for all
+
+
+@pytest.fixture
+def odd_temporary(tmp_path):
+    folder = tmp_path / "100% it's \"tmp\" $x"
+    folder.mkdir()
+    return folder
+
+
+def test_a_bundle_opens_a_session_with_a_key_that_it_is_given(box, odd_temporary, tmp_path):
+    bundle = tmp_path / "box.sh"
+    said = box.provision("handoff", "--bundle", str(bundle))
+    assert said["holds_private_key"] is False and bundle.stat().st_mode & 0o777 == 0o700
+    assert "PRIVATE KEY" not in bundle.read_text()
+    identity = Path(box.status()["ssh"]["identity_file"])
+    (odd_temporary / "key %h").write_bytes(identity.read_bytes())
+    (odd_temporary / "key %h").chmod(0o600)
+    environment = {**os.environ, "TMPDIR": str(odd_temporary)}
+    with Session([bundle, "key %h"], env=environment, cwd=odd_temporary) as session:
+        session.ping()
+        assert session.finish() == 0
+    assert os.listdir(odd_temporary) == ["key %h"]
+    result = run([bundle], env=environment)
+    assert result.returncode == 64 and b"usage" in result.stderr
+    assert run([bundle, make_key(tmp_path / "strange")], env=environment).returncode == 255
+    assert os.listdir(odd_temporary) == ["key %h"]
+
+
+def test_a_bundle_holds_the_private_key_only_where_it_was_asked_for(box, odd_temporary, tmp_path):
+    bundle = tmp_path / "box.sh"
+    box.provision("handoff", "--bundle", str(bundle), "--with-identity")
+    private = Path(box.status()["ssh"]["identity_file"]).read_text()
+    assert private in bundle.read_text() and bundle.stat().st_mode & 0o777 == 0o700
+    with Session([bundle], env={**os.environ, "TMPDIR": str(odd_temporary)}) as session:
+        session.ping()
+        assert session.finish() == 0
+    assert os.listdir(odd_temporary) == []
+    for words in (["--bundle", str(tmp_path)], ["--bundle", "/dev/null"], ["--with-identity", "--format", "json"], []):
+        result = programs.provision("handoff", box.name, *words)
+        assert result.returncode in (2, 4), (words, result)
