@@ -125,7 +125,7 @@ class Upload {
                       {"fsync", last},
                       {begun_ ? "append" : "if_absent", true}};
     if (!begun_ && mode != 0) {
-      std::array<char, 8> text{};
+      std::array<char, 16> text{};  // holds any number, which the compiler looks for
       static_cast<void>(std::snprintf(text.data(), text.size(), "%04o", mode));
       arguments["mode"] = text.data();
     }
