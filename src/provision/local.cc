@@ -120,6 +120,11 @@ Condition condition_of(const BoxRecord& record, const BoxPaths& paths,
     return {State::kPending, "starting"};
   }
   const SupervisorNote& note = *supervisor->note;
+  for (const ChildNote& side : {note.door, note.box}) {
+    if (side.pid == 0 && side.last_end.empty()) {
+      return {State::kPending, "starting"};
+    }
+  }
   if (note.door.pid == 0) {
     return {State::kFailed, "the door ended (" + note.door.last_end + ") and is started again"};
   }

@@ -75,6 +75,12 @@ std::string hopeless(const BoxPaths& paths, const UniqueFd& supervisor) {
   return {};
 }
 
+// The door alone accepts keys; only a login needs the box side.
+bool box_side_runs(const BoxPaths& paths) {
+  const auto running = find_supervisor(paths);
+  return running.ok() && *running && (*running)->note && (*running)->note->box.pid != 0;
+}
+
 // WHY there is no sense in trying on (empty: the time is over), and what the LAST try said.
 Failure does_not_work(const BoxName& name, const std::string& why, const Error& last) {
   return Failure{
@@ -143,6 +149,9 @@ Answer<Proof> prove(const BoxRecord& record, const BoxPaths& paths, const Unique
   const Deadline deadline = in(kStartTime);
   for (;;) {
     auto proof = prove_once(record);
+    if (proof.ok() && !proof->login && !box_side_runs(paths)) {
+      proof = Error{Code::kUnavailable, "the box side does not run yet"};
+    }
     if (proof.ok()) {
       return std::move(proof).value();
     }

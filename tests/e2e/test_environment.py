@@ -18,7 +18,8 @@ def passing_door(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("DEMO_OTHER", "not named")
     folder = tmp_path_factory.mktemp("door")
     folder.chmod(0o711)
-    door = Door(folder, extra_config="limits: {own_unauthenticated: 0}\npass_env: [DEMO_GH_TOKEN]")
+    door = Door(folder)
+    door.config.write_text(door.config.read_text() + "pass_env: [DEMO_GH_TOKEN]\n", encoding="utf-8")
     try:
         yield door.start()
     finally:
