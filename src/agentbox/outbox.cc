@@ -128,7 +128,8 @@ Result<bool> Outbox::write_lines(int fd, bool socket) {
 }
 
 Status Outbox::send_records(int fd) {
-  while (!held_.empty()) {
+  told_ = told_ && fd >= 0;
+  while (!held_.empty() && !told_) {
     if (auto* line = std::get_if<Line>(&held_.front())) {
       if (!line->text.empty()) {
         add_line(std::move(*line));
@@ -139,10 +140,18 @@ Status Outbox::send_records(int fd) {
       if (!sent.ok()) {
         return sent.error().code == Code::kUnavailable ? Status() : sent;
       }
+      told_ = true;
+      return {};
     }
     held_.pop_front();
   }
   return {};
+}
+
+void Outbox::recorded() {
+  if (std::exchange(told_, false)) {
+    held_.pop_front();
+  }
 }
 
 }  // namespace agentbox::mcp

@@ -15,8 +15,8 @@
 
 namespace agentbox::mcp {
 
-/// A line that follows a record in one list of actions waits until the door has taken the record;
-/// all other lines pass it by, so that a slow audit never delays a ping.
+/// A line that follows a record in one list of actions waits until the door has said that the
+/// record is in its audit; all other lines pass it by, so that a slow audit never delays a ping.
 class Outbox {
  public:
   /// Takes lines, records and nothing else of ACTIONS.
@@ -26,6 +26,8 @@ class Outbox {
 
   [[nodiscard]] bool has_lines() const { return !lines_.empty(); }
   [[nodiscard]] bool has_records() const { return !held_.empty(); }
+  /// Whether a record could be sent now: one at a time is with the door.
+  [[nodiscard]] bool wants_to_tell() const { return !held_.empty() && !told_; }
   [[nodiscard]] bool empty() const { return lines_.empty() && held_.empty(); }
   /// Bytes that wait for the client, those that wait for the door before included.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
@@ -33,8 +35,10 @@ class Outbox {
   /// Writes what FD takes without blocking; true where it took anything. SOCKET says what it is: a
   /// pipe takes one piece that is sure to fit, and must have polled writable.
   [[nodiscard]] Result<bool> write_lines(int fd, bool socket);
-  /// Sends records until the socket is full; FD below 0 means that nobody wants them.
+  /// Sends the next record where none is with the door; FD below 0 means that nobody wants them.
   [[nodiscard]] Status send_records(int fd);
+  /// The door has the record that was sent last.
+  void recorded();
 
  private:
   struct Line {
@@ -52,6 +56,7 @@ class Outbox {
   std::map<std::string, std::uint64_t> replies_;  // numbers of the lines with reply_to
   std::size_t bytes_ = 0;
   std::deque<Held> held_;
+  bool told_ = false;  // the record at the front has been sent
 };
 
 }  // namespace agentbox::mcp

@@ -11,6 +11,8 @@
 #include <array>
 #include <utility>
 
+#include "base/record_io.h"
+
 namespace agentbox::mcp {
 namespace {
 
@@ -73,6 +75,9 @@ int Server::run() {
     if (ready->signals) {
       read_signals(now);
     }
+    if (ready->answers) {
+      read_answers(now);
+    }
     take_call_events(now);
     if (ready->in && is_reading()) {
       read_input(now);
@@ -118,7 +123,8 @@ Result<Server::Ready> Server::wait() {
       pollfd{lost_ ? -1 : streams_.out.get(), want(outbox_.has_lines(), POLLOUT), 0},
       pollfd{streams_.signals.get(), POLLIN, 0},
       pollfd{calls_.fd(), POLLIN, 0},
-      pollfd{outbox_.has_records() ? streams_.records.get() : -1, POLLOUT, 0},
+      pollfd{streams_.records.get(),
+             static_cast<short>(POLLIN | want(outbox_.wants_to_tell(), POLLOUT)), 0},
   };
   const int timeout = milliseconds_until(next_deadline(), Clock::now());
   if (::poll(polled.data(), polled.size(), timeout) < 0 && errno != EINTR) {
@@ -127,7 +133,8 @@ Result<Server::Ready> Server::wait() {
   return Ready{.in = polled[0].revents != 0,
                .out = (polled[1].revents & POLLOUT) != 0,
                .broken = (polled[1].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0,
-               .signals = polled[2].revents != 0};
+               .signals = polled[2].revents != 0,
+               .answers = (polled[4].revents & ~POLLOUT) != 0};
 }
 
 void Server::read_signals(TimePoint now) {
@@ -192,12 +199,30 @@ void Server::apply(Actions actions) {
   outbox_.add(actions);
 }
 
+// Without its audit a reply must not leave.
+void Server::lose_door(const std::string& why, TimePoint now) {
+  note("agent-box: the door takes no records: " + why);
+  streams_.records.reset();
+  lose_link(now);
+}
+
+void Server::read_answers(TimePoint now) {
+  for (;;) {
+    const auto received = receive_record(streams_.records.get());
+    if (!received.ok() && received.error().code == Code::kUnavailable) {
+      return;
+    }
+    if (!received.ok() || !*received) {
+      lose_door(received.ok() ? "it is gone" : received.error().what, now);
+      return;
+    }
+    outbox_.recorded();
+  }
+}
+
 void Server::send_output(const Ready& ready, TimePoint now) {
   if (auto sent = outbox_.send_records(streams_.records.get()); !sent.ok()) {
-    // Without its audit a reply must not leave.
-    note("agent-box: the door takes no records: " + sent.error().what);
-    streams_.records.reset();
-    lose_link(now);
+    lose_door(sent.error().what, now);
   }
   // A socket says itself when it is full; a pipe must have said before that it is not.
   if (lost_ || (!out_is_socket_ && !ready.out)) {

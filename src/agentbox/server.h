@@ -57,6 +57,7 @@ class Server {
     bool out = false;
     bool broken = false;  // the reader of our replies is gone
     bool signals = false;
+    bool answers = false;  // of the door, to records
   };
 
   Server(Streams streams, std::span<const Tool> tools, Role role, CallPool& calls,
@@ -78,6 +79,8 @@ class Server {
   void take_call_events(TimePoint now);
   void apply(Actions actions);
   void send_output(const Ready& ready, TimePoint now);
+  void read_answers(TimePoint now);
+  void lose_door(const std::string& why, TimePoint now);
   void pass_deadlines(TimePoint now);
   void check_hello(TimePoint now);
 

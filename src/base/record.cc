@@ -154,6 +154,8 @@ template <typename A>
 void fields(A& a, JobState& r) {
   a(r.over, r.pid, r.leader_ended, r.live, r.log_end);
 }
+template <typename A>
+void fields(A&, Recorded&) {}
 
 class Writer {
  public:

@@ -137,7 +137,7 @@ struct Ended {
 };
 
 // Session to monitor.
-struct ToolCalled {  ///< sent before the call's reply
+struct ToolCalled {  ///< sent before the call's reply, which waits for Recorded
   std::string tool;
   std::string outcome;  ///< ok, error, cancelled
   std::string code;     ///< the error's code, else empty
@@ -150,6 +150,9 @@ struct ToolCalled {  ///< sent before the call's reply
   bool has_exit_code = false;
   std::int32_t exit_code = 0;
 };
+
+// Monitor to session.
+struct Recorded {};  ///< the session's oldest ToolCalled without an answer is in the audit
 
 // Session to spawner: jobs outlive sessions, so only the spawner can start them and find them.
 struct JobWanted {   ///< a keeper for a new job; answered by JobGiven or JobRefused
@@ -217,7 +220,7 @@ using Record =
                  Closing, SessionGiven, SessionDenied, SessionOver, HangUp, Start, Drain, Ready,
                  Ended, ToolCalled, Forked, LoggedIn, Kill, Listening, EndJobs, JobWanted,
                  JobSought, JobDoomed, JobGiven, JobRefused, JobCaller, JobLaunch, JobAsked,
-                 JobStop, JobSignal, JobInput, JobInputOver, JobResize, JobDone, JobState>;
+                 JobStop, JobSignal, JobInput, JobInputOver, JobResize, JobDone, JobState, Recorded>;
 
 /// The datagram of RECORD. Code::kInvalid where a text is not printable ASCII or a bound is passed:
 /// a sender's bug, never a receiver's surprise.

@@ -76,11 +76,10 @@ Result<std::optional<Received>> receive_record(int socket) {
   ssize_t got = -1;
   do {
     got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
+    // An end that closed with something unread is told once, before what it had sent: that comes
+    // next, and then the end.
+  } while (got < 0 && (errno == EINTR || errno == ECONNRESET));
   if (got < 0) {
-    if (errno == ECONNRESET) {
-      return std::optional<Received>{};
-    }
     Error error = errno_error("receive record");
     error.code = errno == EAGAIN ? Code::kUnavailable : error.code;
     return error;

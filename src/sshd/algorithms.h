@@ -8,7 +8,9 @@ inline constexpr const char* kCiphers =
     "chacha20-poly1305@openssh.com,aes256-gcm@openssh.com,aes128-gcm@openssh.com,aes256-ctr";
 inline constexpr const char* kMacs = "hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com";
 inline constexpr const char* kKeyExchanges = "curve25519-sha256,curve25519-sha256@libssh.org";
-inline constexpr const char* kHostKeyAlgorithms = "ssh-ed25519,rsa-sha2-512,rsa-sha2-256";
+// Which of the two is offered depends on the host key there is.
+inline constexpr const char* kEd25519HostKeyAlgorithms = "ssh-ed25519";
+inline constexpr const char* kRsaHostKeyAlgorithms = "rsa-sha2-512,rsa-sha2-256";
 // No ssh-rsa: its signatures are SHA-1.
 inline constexpr const char* kUserKeyAlgorithms =
     "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-"

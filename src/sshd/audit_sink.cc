@@ -20,6 +20,13 @@ Result<UniqueFd> open_file(const std::string& path) {
   return fd;
 }
 
+// Whether the file that PATH names ends inside a line.
+bool ends_inside_line(const std::string& path, off_t size) {
+  char last = '\n';
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return size > 0 && fd && ::pread(fd.get(), &last, 1, size - 1) == 1 && last != '\n';
+}
+
 }  // namespace
 
 Result<AuditSink> AuditSink::open(const std::string& target, HeadFile head) {
@@ -37,8 +44,12 @@ Result<AuditSink> AuditSink::open(const std::string& target, HeadFile head) {
   if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
     return Error{Code::kInvalid, target + ": the audit log must be a regular file"};
   }
-  return AuditSink(std::move(fd), target, static_cast<std::uint64_t>(info.st_size),
-                   std::move(head));
+  AuditSink sink(std::move(fd), target, static_cast<std::uint64_t>(info.st_size), std::move(head));
+  if (ends_inside_line(target, info.st_size)) {
+    sink.backlog_.emplace_back("\n");
+    sink.flush();
+  }
+  return sink;
 }
 
 void AuditSink::write(const AuditEvent& event) {
@@ -63,9 +74,13 @@ void AuditSink::flush() {
       }
       return;
     }
+    const bool whole = static_cast<std::size_t>(written) == line.size();
+    if (!whole && !path_.empty() && ::ftruncate(fd_.get(), static_cast<off_t>(size_)) == 0) {
+      return;  // the disk is full: a file of whole lines, and this one waits
+    }
     size_ += static_cast<std::uint64_t>(written);
     line.erase(0, static_cast<std::size_t>(written));
-    if (line.empty()) {
+    if (whole) {
       backlog_.pop_front();
     }
   }

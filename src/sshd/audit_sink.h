@@ -18,7 +18,8 @@ inline constexpr int kAuditFiles = 4;
 
 class AuditSink {
  public:
-  /// TARGET is `stdout` or an absolute path (made 0600). Numbers go on from where HEAD stands.
+  /// TARGET is `stdout` or an absolute path (made 0600). A line that a crash cut short is closed
+  /// first, so that it spoils no other. Numbers go on from where HEAD stands.
   [[nodiscard]] static Result<AuditSink> open(const std::string& target, HeadFile head = {});
 
   /// Numbers, dates and writes EVENT; where the sink takes nothing now it waits in memory.

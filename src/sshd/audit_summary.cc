@@ -14,7 +14,7 @@ bool AuditSummary::admit(std::string_view kind, std::int64_t second) {
     ++written_;
     return true;
   }
-  ++counted_[std::string(kind)];
+  count(kind);
   return false;
 }
 

@@ -17,6 +17,9 @@ class AuditSummary {
   /// True where an event of a stranger in this SECOND is to be written; else it has been counted.
   [[nodiscard]] bool admit(std::string_view kind, std::int64_t second);
 
+  /// Counts an event of a stranger that is not to be written.
+  void count(std::string_view kind) { ++counted_[std::string(kind)]; }
+
   /// What was counted before SECOND, by kind, and forgets it; empty where nothing was.
   [[nodiscard]] std::map<std::string, std::uint64_t> take(std::int64_t second);
 

@@ -121,7 +121,8 @@ std::vector<PolicyLine> describe_policy(const Config& config, bool sanitizer_bui
   out.push_back({"algorithms", "key exchange", kKeyExchanges});
   out.push_back({"algorithms", "ciphers", kCiphers});
   out.push_back({"algorithms", "macs", kMacs});
-  out.push_back({"algorithms", "host key", kHostKeyAlgorithms});
+  out.push_back({"algorithms", "host key, ed25519", kEd25519HostKeyAlgorithms});
+  out.push_back({"algorithms", "host key, RSA", kRsaHostKeyAlgorithms});
   out.push_back({"algorithms", "user keys", kUserKeyAlgorithms});
   out.push_back({"algorithms", "compression", "none"});
   describe_limits(config, out);

@@ -26,6 +26,9 @@ constexpr std::chrono::seconds kWatchdog = 2s;
 constexpr auto kUnansweredWait = 2s;
 constexpr int kMaxDispatches = 64;  // of 4 KiB each: other channels and the monitor get their turn
 constexpr int kMaxPasses = 32;
+/// Packets before a login: an honest one needs a dozen and three for each further key. More is a
+/// client that exchanges keys without end, at our cost.
+constexpr std::uint64_t kMaxPacketsBeforeLogin = 256;
 constexpr std::uint64_t kPointsRefusedOffer = 1;
 constexpr std::uint64_t kPointsBadAnswer = 5;
 constexpr std::size_t kMaxNameBytes = 128;
@@ -71,7 +74,7 @@ Connection::~Connection() {
 
 ChildExit Connection::run() {
   if (!start()) {
-    return ChildExit::kSetupFailed;
+    end("the handshake could not begin");  // mostly: the client has left already
   }
   while (!ended_) {
     arm_watchdog(kWatchdog);
@@ -189,6 +192,10 @@ void Connection::check_unanswered(std::uint64_t answered_before) {
     return;
   }
   packets_seen_ = packet_counter_.in_packets;
+  if (packets_seen_ > kMaxPacketsBeforeLogin) {
+    end("too many packets before a login");
+    return;
+  }
   unanswered_since_ = answers_ == answered_before ? Clock::now() : Clock::time_point::max();
 }
 

@@ -16,14 +16,12 @@
 #include "base/handle.h"
 #include "base/record_io.h"
 #include "sshd/config.h"
+#include "sshd/listener.h"
 #include "sshd/policy.h"
 #include "sshd/relay.h"
 #include "sshd/ssh.h"
 
 namespace agentbox::sshd {
-
-/// How a network child ends, as its exit code; a signal means that it crashed or was killed.
-enum class ChildExit : int { kDone = 0, kSetupFailed = 1, kMonitorGone = 2 };
 
 /// Serves one connection. Everything it decides is asked of policy.h; everything it wants (a
 /// session, an audit line) is asked of the monitor by record.

@@ -156,6 +156,10 @@ ListenerExit Listener::run() {
 }
 
 void Listener::accept_one() {
+  if (waiting_.size() >= kMaxPending) {
+    loop_.pause(listening_.get());  // the kernel keeps the others until give_channel()
+    return;
+  }
   sockaddr_storage from{};
   socklen_t length = sizeof from;
   UniqueFd socket(
@@ -175,15 +179,9 @@ void Listener::accept_one() {
   }
   const Peer peer{*address, ntohs(port)};
   const Origin origin = origin_of(socket.get(), *address);
-  const auto verdict = admission_.admit(origin);
-  if (!verdict.admitted || waiting_.size() >= kMaxPending) {
+  if (!admission_.admit(origin).admitted) {
     tell(record::TurnedAway{peer.text(), "every place is taken by a connection that logged in"});
     return;
-  }
-  if (verdict.displaced) {
-    tell(record::TurnedAway{peer.text(),
-                            "places are full: the oldest connection without a login ends"});
-    kill_child(*verdict.displaced);
   }
   tune_socket(socket.get());
   const std::uint64_t ticket = next_ticket_++;
@@ -209,7 +207,19 @@ void Listener::read_control() {
 
 void Listener::give_channel(const record::Channel& channel, std::vector<UniqueFd> fds) {
   auto node = waiting_.extract(channel.ticket);
-  if (!node.empty() && fds.size() == 1) {
+  loop_.resume(listening_.get());
+  if (node.empty() || fds.size() != 1) {
+    return;
+  }
+  // Asked again, for those that were let in meanwhile: who stays is decided where the count is.
+  const auto verdict = admission_.admit(node.mapped().origin);
+  if (verdict.displaced) {
+    tell(record::TurnedAway{node.mapped().peer.text(),
+                            "places are full: the oldest connection without a login ends"});
+    kill_child(*verdict.displaced);
+    admission_.closed(*verdict.displaced);
+  }
+  if (verdict.admitted) {
     start_child(std::move(node.mapped()), channel.connection, std::move(fds.front()));
   }
 }

@@ -15,6 +15,9 @@ enum class ListenerExit : int {
   kFreshLayout = 10,  ///< children crashed: an attacker may be learning this process's layout
 };
 
+/// How a network child ends, as its exit code; a signal means that it crashed or was killed.
+enum class ChildExit : int { kDone = 0, kSetupFailed = 1, kMonitorGone = 2 };
+
 /// Where the monitor puts the listener's descriptors.
 inline constexpr int kControlFd = 3;
 inline constexpr int kListenFd = 4;

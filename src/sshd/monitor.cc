@@ -33,6 +33,8 @@ using namespace std::chrono_literals;
 
 /// Everything with a date is looked at this often.
 constexpr auto kTick = 1s;
+/// A sink that took nothing is tried again this often: replies wait for it.
+constexpr auto kSinkRetry = 50ms;
 /// A connection that was told to end has this long.
 constexpr auto kHangUpGrace = 2s;
 /// The network child enforces the login grace itself; this is for one that cannot.
@@ -146,11 +148,15 @@ int Monitor::run() {
     return 1;
   }
   auto next_tick = Clock::now() + kTick;
-  while (!stopped()) {
-    if (const Status turned = loop_.turn(std::min(next_tick, restart_listener_at_)); !turned.ok()) {
+  while (!failed_ && !stopped()) {
+    const auto retry = audit_.blocked() ? Clock::now() + kSinkRetry : next_tick;
+    const auto deadline = std::min({next_tick, restart_listener_at_, retry});
+    if (const Status turned = loop_.turn(deadline); !turned.ok()) {
       log::error("event loop", {{"reason", turned.error().what}});
       return 1;
     }
+    audit_.flush();
+    resume_sessions();
     if (Clock::now() >= restart_listener_at_) {
       restart_listener_at_ = Clock::time_point::max();
       if (const Status started = start_listener(); !started.ok()) {
@@ -167,7 +173,7 @@ int Monitor::run() {
   audit_.sync_head();
   ::unlink(config_.link_socket.c_str());
   log::info("stopped");
-  return 0;
+  return failed_ ? 1 : 0;
 }
 
 Status Monitor::start() {
@@ -266,6 +272,12 @@ void Monitor::reap() {
     if (listener_ && listener_->pid == pid) {
       listener_.reset();
       listener_ended(exit_status_of(status));
+      continue;
+    }
+    for (auto& [id, client] : clients_) {
+      if (client.pid == pid) {
+        client.pid = -1;  // reaped: the number may become another's before its socket is read
+      }
     }
   }
 }
@@ -278,7 +290,13 @@ void Monitor::listener_ended(ExitStatus how) {
   if (stop_at_) {
     return;
   }
-  const bool crashed = !how.exited || how.value == static_cast<int>(ListenerExit::kFailed);
+  const bool failed = how.exited && how.value == static_cast<int>(ListenerExit::kFailed);
+  if (failed && host_key_.empty()) {
+    log::error("the door cannot start", {{"reason", "its listener cannot; see above"}});
+    failed_ = true;
+    return;
+  }
+  const bool crashed = !how.exited || failed;
   log::warning("the listener ended and is started again; sessions go on",
                {{"how", how.exited ? "exit" : "signal"}, {"status", std::to_string(how.value)}});
   restart_listener_at_ = Clock::now() + restart_pause_;
@@ -368,8 +386,6 @@ bool Monitor::stopped() {
 void Monitor::tick() {
   const auto now = Clock::now();
   audit_summary();
-  audit_.flush();
-  resume_sessions();
   refresh_keys_if_changed();
   static_cast<void>(generation_.keep());  // was logged when it could not be kept
   evict_unauthorised();                   // a key can expire without any file changing

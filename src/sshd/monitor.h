@@ -65,6 +65,7 @@ class Monitor {
     std::uint32_t channel = 0;
     UniqueFd records;
     std::uint64_t calls = 0;
+    std::uint64_t unanswered = 0;  ///< calls whose audit line waits for the sink
     Clock::time_point since;
   };
   struct Wish {
@@ -124,6 +125,7 @@ class Monitor {
   void deny_session(Client& client, std::uint32_t channel, const std::string& reason);
   void read_session(const std::string& id);
   bool read_one_call(Session& session);
+  void answer_calls(Session& session);
   void session_ended(const std::string& id, record::End how, int status);
   [[nodiscard]] AuthVerdict judge(const Client& client) const;
 
@@ -135,6 +137,9 @@ class Monitor {
   void audit(const AuditEvent& event) { audit_.write(event); }
   /// For what CLIENT did before its login: past a rate it is summed up.
   void audit_stranger(const Client& client, std::string_view kind, const AuditEvent& event);
+  /// A bound was reached by somebody who is not logged in; past a rate it is summed up.
+  void audit_stranger_limit(const std::string& peer, const std::string& reason);
+  [[nodiscard]] bool may_write_stranger(std::string_view kind);
   void audit_summary();
   void resume_sessions();
 
@@ -168,7 +173,8 @@ class Monitor {
   std::map<std::string, Session> sessions_;
   std::deque<Wish> wishes_;  ///< sessions that wait for the box's side
   std::uint64_t next_connection_ = 1;
-  bool sessions_paused_ = false;
+  bool sessions_waiting_ = false;  ///< the sink was blocked: records and answers wait
+  bool failed_ = false;            ///< the first listener could not start
   std::optional<Clock::time_point> stop_at_;
   std::optional<Clock::time_point> last_stop_at_;
 };

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "sshd/listener.h"
 #include "sshd/monitor.h"
 
 namespace agentbox::sshd {
@@ -21,6 +22,9 @@ using namespace std::chrono_literals;
 constexpr auto kBoxWait = 10s;
 constexpr auto kHangUpGrace = 2s;
 constexpr std::size_t kSessionIdBytes = 16;
+/// The network child counts channels; a session ends a little after its channel, and a client that
+/// closes one and opens the next must not be refused for that.
+constexpr std::uint64_t kSessionsPerChannel = 2;
 
 // The listener made the text with Peer::text().
 Result<Address> address_of(const std::string& peer) {
@@ -47,13 +51,17 @@ void Monitor::read_listener() {
   } else if (const auto* accepted = std::get_if<record::Accepted>(&message)) {
     admit(*accepted);
   } else if (const auto* turned = std::get_if<record::TurnedAway>(&message)) {
-    audit(limit_event(turned->peer, turned->reason));
+    audit_stranger_limit(turned->peer, turned->reason);
   } else if (const auto* forked = std::get_if<record::Forked>(&message)) {
     if (const auto at = clients_.find(forked->connection); at != clients_.end()) {
       at->second.pid = forked->pid;
     }
   } else if (const auto* reaped = std::get_if<record::Reaped>(&message); reaped != nullptr) {
-    if (reaped->how == record::End::kSignalled && reaped->status != SIGKILL) {
+    if (reaped->how == record::End::kExited &&
+        reaped->status == static_cast<int>(ChildExit::kSetupFailed)) {
+      log::warning("a network child could not be set up",
+                   {{"connection", std::to_string(reaped->connection)}});
+    } else if (reaped->how == record::End::kSignalled && reaped->status != SIGKILL) {
       log::warning("a network child crashed", {{"connection", std::to_string(reaped->connection)},
                                                {"signal", std::to_string(reaped->status)}});
     }
@@ -67,7 +75,7 @@ void Monitor::admit(const record::Accepted& accepted) {
   const bool full = clients_.size() > config_.limits.connections;
   if (stop_at_ || full || !address.ok() || !pair.ok()) {
     if (full) {
-      audit(limit_event(accepted.peer, "connections"));
+      audit_stranger_limit(accepted.peer, "connections");
     }
     static_cast<void>(send_record(control_.get(), record::Channel{accepted.ticket, 0}));
     return;
@@ -133,12 +141,30 @@ void Monitor::handle_client(Client& client, const record::Record& message) {
 }
 
 void Monitor::audit_stranger(const Client& client, std::string_view kind, const AuditEvent& event) {
-  if (client.logged_in || strangers_.admit(kind, static_cast<std::int64_t>(std::time(nullptr)))) {
+  if (client.logged_in || may_write_stranger(kind)) {
     audit(event);
   }
 }
 
+// While the sink is blocked strangers are counted alone: their lines would fill our memory.
+bool Monitor::may_write_stranger(std::string_view kind) {
+  if (audit_.blocked()) {
+    strangers_.count(kind);
+    return false;
+  }
+  return strangers_.admit(kind, static_cast<std::int64_t>(std::time(nullptr)));
+}
+
+void Monitor::audit_stranger_limit(const std::string& peer, const std::string& reason) {
+  if (may_write_stranger("limit")) {
+    audit(limit_event(peer, reason));
+  }
+}
+
 void Monitor::audit_summary() {
+  if (audit_.blocked()) {
+    return;
+  }
   const auto counts = strangers_.take(static_cast<std::int64_t>(std::time(nullptr)));
   if (!counts.empty()) {
     audit(summary_event(counts));
@@ -209,7 +235,8 @@ void Monitor::want_session(Client& client, std::uint32_t channel) {
     hang_up(client, "the key is not authorised");
   } else if (stop_at_) {
     deny_session(client, channel, "the door is stopping");
-  } else if (client.sessions.size() >= config_.limits.channels_per_connection ||
+  } else if (client.sessions.size() >=
+                 kSessionsPerChannel * config_.limits.channels_per_connection ||
              client.sessions_started >= kMaxSessionsPerConnection) {
     audit(limit_event(client.facts.peer, "sessions of one connection"));
     deny_session(client, channel, "too many sessions on this connection");
@@ -279,9 +306,20 @@ bool Monitor::read_one_call(Session& session) {
   }
   if (const auto* call = std::get_if<record::ToolCalled>(&(*received)->record)) {
     ++session.calls;
+    ++session.unanswered;
     audit(tool_call_event(session.facts, *call));
+    answer_calls(session);
   }
   return true;
+}
+
+// A reply leaves the box when its line is in the audit, and not before.
+void Monitor::answer_calls(Session& session) {
+  while (session.unanswered > 0 && session.records && !audit_.blocked()) {
+    --session.unanswered;
+    // A session that does not read its answers waits for ever: its own trouble.
+    static_cast<void>(send_record(session.records.get(), record::Recorded{}));
+  }
 }
 
 void Monitor::read_session(const std::string& id) {
@@ -290,21 +328,25 @@ void Monitor::read_session(const std::string& id) {
     return;
   }
   if (audit_.blocked()) {
-    // The session's next record waits in its socket, and so does its reply.
+    // The session's next record waits in its socket.
     loop_.pause(at->second.records.get());
-    sessions_paused_ = true;
     return;
   }
   static_cast<void>(read_one_call(at->second));
 }
 
 void Monitor::resume_sessions() {
-  if (!sessions_paused_ || audit_.blocked()) {
+  if (audit_.blocked()) {
+    sessions_waiting_ = true;
     return;
   }
-  sessions_paused_ = false;
-  for (const auto& [id, session] : sessions_) {
+  if (!sessions_waiting_) {
+    return;
+  }
+  sessions_waiting_ = false;
+  for (auto& [id, session] : sessions_) {
     if (session.records) {
+      answer_calls(session);
       loop_.resume(session.records.get());
     }
   }
@@ -341,15 +383,15 @@ void Monitor::accept_link() {
   socklen_t length = sizeof peer;
   if (::getsockopt(caller.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
       peer.uid != config_.box_uid) {
-    audit(limit_event(
-        "", "a caller of user " + std::to_string(peer.uid) + " dialled the link and was refused"));
+    audit_stranger_limit(
+        "", "a caller of user " + std::to_string(peer.uid) + " dialled the link and was refused");
     return;
   }
   if (link_) {
     read_link();  // its end may lie in the queue: the caller would then be its successor
   }
   if (link_) {
-    audit(limit_event("", "a second caller dialled the link and was refused"));
+    audit_stranger_limit("", "a second caller dialled the link and was refused");
     return;
   }
   if (loop_.watch(caller.get(), [this] { read_link(); }).ok()) {

@@ -2,11 +2,17 @@
 #include "sshd/ssh.h"
 
 #include <openssl/crypto.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <array>
+#include <chrono>
+
+#include "base/deadline.h"
 #include "base/public_key.h"
 #include "base/text.h"
 #include "sshd/algorithms.h"
+#include "sshd/offer.h"
 
 namespace agentbox::sshd {
 namespace {
@@ -15,6 +21,9 @@ constexpr std::size_t kMaxHostKeyBytes = 65536;
 /// Far below the limits of RFC 4344 and of GCM's counter.
 constexpr std::uint64_t kRekeyBytes = 1ULL << 30U;
 constexpr std::uint32_t kRekeySeconds = 3600;
+/// A handshake with ourselves takes a millisecond; past this something is wrong with it.
+constexpr std::chrono::seconds kReadBackLimit{5};
+constexpr int kReadBackStepMs = 10;
 
 Error bind_error(ssh_bind bind, const char* what) {
   return Error{Code::kSystem, std::string(what) + ": " + ssh_get_error(bind)};
@@ -43,7 +52,63 @@ Status check_host_key(ssh_key key) {
                      : Status{Error{Code::kDenied, "an RSA host key needs at least 3072 bits"}};
 }
 
+const char* host_algorithms(ssh_keytypes_e type) {
+  return type == SSH_KEYTYPE_RSA ? kRsaHostKeyAlgorithms : kEd25519HostKeyAlgorithms;
+}
+
+// What a session of BIND sends first to a client that has only said its version.
+Result<Offer> read_back_offer(ssh_bind bind) {
+  AB_TRY(ends, make_socketpair(SOCK_STREAM));
+  AB_CHECK(set_nonblocking(ends.second.get(), true));
+  AB_CHECK(write_all(ends.second.get(), "SSH-2.0-readback\r\n"));
+  AB_TRY(session, accept_session(bind, std::move(ends.first)));
+  const SshEvent event(ssh_event_new());
+  ssh_set_blocking(session.get(), 0);
+  const int rc = ssh_handle_key_exchange(session.get());
+  if (!event || (rc != SSH_AGAIN && rc != SSH_OK) ||
+      ssh_event_add_session(event.get(), session.get()) != SSH_OK) {
+    return Error{Code::kSystem, "libssh: no handshake could be started"};
+  }
+  const auto deadline = std::chrono::steady_clock::now() + kReadBackLimit;
+  std::string received;
+  Result<Offer> offer(Error{Code::kUnavailable, "libssh: no offer came"});
+  while (!offer.ok() && offer.error().code == Code::kUnavailable &&
+         std::chrono::steady_clock::now() < deadline) {
+    ssh_event_dopoll(event.get(), kReadBackStepMs);
+    std::array<char, 4096> piece{};
+    const ssize_t got = ::recv(ends.second.get(), piece.data(), piece.size(), 0);
+    received.append(piece.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+    offer = parse_offer(received);
+  }
+  ssh_event_remove_session(event.get(), session.get());
+  return offer;
+}
+
 }  // namespace
+
+Status check_kept_algorithms(ssh_bind bind, ssh_keytypes_e host_key_type) {
+  AB_TRY(offer, read_back_offer(bind));
+  Offer wanted;
+  wanted.key_exchanges = split_names(kKeyExchanges);
+  wanted.host_keys = split_names(host_algorithms(host_key_type));
+  wanted.ciphers_in = wanted.ciphers_out = split_names(kCiphers);
+  wanted.macs_in = wanted.macs_out = split_names(kMacs);
+  wanted.compression_in = wanted.compression_out = {"none"};
+  AB_CHECK(check_offer(offer, wanted));
+  return check_user_key_types(kUserKeyAlgorithms);
+}
+
+Status check_user_key_types(const char* list) {
+  const SshSession scratch(ssh_new());
+  for (const std::string& name : split_names(list)) {
+    // One by one: of a list it would take what it knows and drop the rest.
+    if (!scratch || ssh_options_set(scratch.get(), SSH_OPTIONS_PUBLICKEY_ACCEPTED_TYPES,
+                                    name.c_str()) != SSH_OK) {
+      return Error{Code::kDenied, "user keys: the SSH library does not know " + escape_text(name)};
+    }
+  }
+  return {};
+}
 
 Result<SshKey> load_host_key(const std::string& path) {
   struct stat info {};
@@ -90,8 +155,7 @@ Result<SshBind> make_bind(SshKey host_key) {
     return Error{Code::kSystem, "libssh: out of memory"};
   }
   const bool no_config = false;
-  const bool rsa = ssh_key_type(host_key.get()) == SSH_KEYTYPE_RSA;
-  const char* host_algorithms = rsa ? "rsa-sha2-512,rsa-sha2-256" : "ssh-ed25519";
+  const ssh_keytypes_e key_type = ssh_key_type(host_key.get());
   const auto set = [&](ssh_bind_options_e option, const void* value) {
     return ssh_bind_options_set(bind.get(), option, value) == SSH_OK;
   };
@@ -111,9 +175,10 @@ Result<SshBind> make_bind(SshKey host_key) {
     return bind_error(bind.get(), "using the host key");
   }
   static_cast<void>(host_key.release());
-  if (!set(SSH_BIND_OPTIONS_HOSTKEY_ALGORITHMS, host_algorithms)) {
+  if (!set(SSH_BIND_OPTIONS_HOSTKEY_ALGORITHMS, host_algorithms(key_type))) {
     return bind_error(bind.get(), "setting the host key's algorithms");
   }
+  AB_CHECK(check_kept_algorithms(bind.get(), key_type));
   return bind;
 }
 

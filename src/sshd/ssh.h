@@ -31,6 +31,14 @@ using SshString = CHandle<char, ssh_string_free_char>;
 /// file of the system's is read.
 [[nodiscard]] Result<SshBind> make_bind(SshKey host_key);
 
+/// Nothing where the sessions of BIND offer what was set and nothing else; else what differs. The
+/// library drops a name it does not know without a word, so what it kept is read back from a
+/// handshake with ourselves.
+[[nodiscard]] Status check_kept_algorithms(ssh_bind bind, ssh_keytypes_e host_key_type);
+
+/// Nothing where the library knows every name of the comma-separated LIST as a type of user key.
+[[nodiscard]] Status check_user_key_types(const char* list);
+
 /// A session on the accepted SOCKET, which it owns from then on; compression is off.
 [[nodiscard]] Result<SshSession> accept_session(ssh_bind bind, UniqueFd socket);
 

@@ -16,9 +16,10 @@ def pytest_configure(config):
         pytest.exit(f"{programs.BIN} has no {', '.join(missing)}. Next step: scripts/build", 1)
 
 
-def _make_door(tmp_path_factory):
+def _make_door(tmp_path_factory, extra_config=""):
     folder = tmp_path_factory.mktemp("door")
-    return Door(folder)
+    folder.chmod(0o711)
+    return Door(folder, extra_config)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,7 +33,6 @@ def passable(tmp_path_factory):
 def shared_door(tmp_path_factory):
     """One door for the tests of a file that leave it as they found it."""
     door = _make_door(tmp_path_factory)
-    door.folder.chmod(0o711)
     try:
         yield door.start()
     finally:
@@ -43,10 +43,23 @@ def shared_door(tmp_path_factory):
 def door(tmp_path_factory):
     """A door of this test's own."""
     door = _make_door(tmp_path_factory)
-    door.folder.chmod(0o711)
     try:
         yield door.start()
     finally:
+        door.stop()
+
+
+@pytest.fixture
+def new_door(tmp_path_factory):
+    """Makes doors with a configuration of the test's own; they are not started yet."""
+    doors = []
+
+    def make(extra_config=""):
+        doors.append(_make_door(tmp_path_factory, extra_config))
+        return doors[-1]
+
+    yield make
+    for door in doors:
         door.stop()
 
 

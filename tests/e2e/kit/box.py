@@ -1,8 +1,10 @@
 """A local box, made by agentbox-provision the way a newcomer's is."""
 import json
+import os
 
 from kit import programs
 from kit.mcp import Session
+from kit.target import run
 
 
 def ok(result):
@@ -13,10 +15,31 @@ def ok(result):
 class LocalBox:
     def __init__(self, name):
         self.name = name
+        self._runner = programs.provision
+        self._state = programs.WORLD / "state"
+
+    def run_as(self, user):
+        """Everything of it, its operator included, is this user's; to be said before create()."""
+        account = programs.account(user)
+        folder = programs.WORLD / f"of-{user}"
+        self._state = folder / "state"
+        for path in (folder, self._state, folder / "home", folder / "tmp"):
+            path.mkdir(exist_ok=True)
+        programs.give_to(user, folder)
+        for program in (programs.SSHD, programs.BOX, programs.PROVISION):
+            programs.reachable_copy(program, programs.WORLD / "bin")
+        environment = {
+            "PATH": os.environ["PATH"], "HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp"),
+            "AGENTBOX_STATE_DIR": str(self._state), "AGENTBOX_PROGRAMS": str(programs.WORLD / "bin"),
+        }
+        program = programs.WORLD / "bin" / programs.PROVISION.name
+        self._runner = lambda *words, seconds=60.0: run(
+            [program, *words], seconds=seconds, env=environment, cwd="/", **account
+        )
 
     def provision(self, verb, *words, seconds=60.0):
         """The JSON that a successful agentbox-provision VERB NAME prints."""
-        result = ok(programs.provision(verb, self.name, *words, "--output", "json", seconds=seconds))
+        result = ok(self._runner(verb, self.name, *words, "--output", "json", seconds=seconds))
         return json.loads(result.stdout)
 
     def create(self, *words):
@@ -26,7 +49,7 @@ class LocalBox:
         return self.provision("status")
 
     def delete(self):
-        ok(programs.provision("delete", self.name))
+        ok(self._runner("delete", self.name))
 
     def session(self, **arguments):
         return Session(self.status()["ssh"]["command"], **arguments)
@@ -40,4 +63,4 @@ class LocalBox:
             return False
 
     def folder(self):
-        return programs.WORLD / "state" / "boxes" / self.name
+        return self._state / "boxes" / self.name

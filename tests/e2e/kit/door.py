@@ -29,6 +29,8 @@ class Door:
         self.port = free_port()
         self.monitor = None
         self.spawner = None
+        self.wrapper = []  # what starts the monitor, where it is not popen alone
+        self.start_arguments = {}  # of the monitor's popen
         for name in ("door", "door/keys", "door/state", "link", "box", "client"):
             (folder / name).mkdir(mode=0o755)
         for name in ("workspace", "home", "tmp", "out"):
@@ -69,7 +71,9 @@ limits: {{own_unauthenticated: 0}}  # every client of these tests is on this mac
     def start_monitor(self):
         program = programs.reachable_copy(programs.SSHD, programs.WORLD / "bin")
         self.monitor = programs.start(
-            [program, "--config", self.config], self.log, **programs.account("agentbox-door")
+            [*self.wrapper, program, "--config", self.config],
+            self.log,
+            **{**programs.account("agentbox-door"), **self.start_arguments},
         )
         wait_until("the door listens", self.listens)
 
@@ -101,6 +105,10 @@ limits: {{own_unauthenticated: 0}}  # every client of these tests is on this mac
                 return connection.recv(4) == b"SSH-"
         except OSError:
             return False
+
+    def listens_at_all(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def session_works(self):
         try:

@@ -71,6 +71,11 @@ def descriptors(pid):
     return held
 
 
+def rss(pid):
+    """Bytes of memory in use."""
+    return int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def sockets_below(folder):
     """Unix sockets bound to a path below folder that still exist."""
     paths = []

@@ -64,10 +64,5 @@ def kill_quietly(process):
 def start(command, log, **arguments):
     """A program in the background, its output in the file log."""
     with open(log, "ab") as out:
-        return subprocess.Popen(
-            [str(word) for word in command],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            **arguments,
-        )
+        settings = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": out, **arguments}
+        return subprocess.Popen([str(word) for word in command], **settings)

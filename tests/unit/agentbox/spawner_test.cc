@@ -171,12 +171,15 @@ TEST_CASE("a session is served over its descriptors and its end is told") {
   const Session session = door.start("s1", {"DEMO=a\\\\b"});
   session.greet();
   session.run("printf '%s|' $DEMO $HOME $TMPDIR; env | grep -c AGENTBOX");
+  // The reply waits until the call is in the audit.
+  REQUIRE(wait_readable(session.records.get(), steady_clock::now() + seconds(20)));
+  CHECK(receive_record(session.records.get()).ok());
+  CHECK_FALSE(wait_readable(session.stdio.get(), steady_clock::now()));
+  REQUIRE(send_record(session.records.get(), record::Recorded{}).ok());
   const std::string reply = session.hear();
   CHECK(reply.find("a\\\\b|" + door.folder.at("home") + "|" + door.folder.at("tmp") + "|0\\n") !=
         std::string::npos);
   CHECK(reply.find("\"stdout_bytes\"") != std::string::npos);
-  CHECK(wait_readable(session.records.get(),
-                      steady_clock::now()));  // the audit came before the reply
   ::shutdown(session.stdio.get(), SHUT_WR);
   const auto ended = door.next();
   REQUIRE(std::holds_alternative<record::Ended>(ended));

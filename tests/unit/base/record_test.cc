@@ -20,6 +20,21 @@ record::Start sample_start() {
 
 }  // namespace
 
+TEST_CASE("what the other end sent is read though it closed with something unread") {
+  auto ends = make_socketpair(SOCK_SEQPACKET);
+  REQUIRE(ends.ok());
+  REQUIRE(send_record(ends->first.get(), record::Recorded{}).ok());
+  REQUIRE(send_record(ends->second.get(), sample_start()).ok());
+  ends->second.reset();
+  const auto sent = receive_record(ends->first.get());
+  REQUIRE(sent.ok());
+  REQUIRE(sent->has_value());
+  CHECK(std::holds_alternative<record::Start>((*sent)->record));
+  const auto end = receive_record(ends->first.get());
+  REQUIRE(end.ok());
+  CHECK_FALSE(end->has_value());
+}
+
 TEST_CASE("a record comes back as it was sent") {
   const auto text = record::encode(sample_start());
   REQUIRE(text.ok());

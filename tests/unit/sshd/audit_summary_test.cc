@@ -5,6 +5,13 @@
 
 using namespace agentbox::sshd;
 
+TEST_CASE("what is only counted is in the next summary") {
+  AuditSummary summary;
+  summary.count("limit");
+  summary.count("limit");
+  CHECK(summary.take(1).at("limit") == 2);
+}
+
 TEST_CASE("strangers' events past the rate are counted by kind and told once the second is over") {
   AuditSummary summary;
   for (std::uint64_t i = 0; i < kStrangerEventsPerSecond; ++i) {

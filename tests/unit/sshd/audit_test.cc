@@ -1,6 +1,7 @@
 // edge: tests of sshd/audit, audit_events and audit_sink.
 #include "sshd/audit.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,6 +57,25 @@ TEST_CASE("login results tell an offer from a login") {
   CHECK(result(true, false) == "offered");
   CHECK(result(true, true) == "accepted");
   CHECK(result(false, true) == "refused");
+}
+
+TEST_CASE("a line that a crash cut short spoils no other") {
+  std::string folder = "/tmp/agentbox-test-XXXXXX";
+  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  const std::string path = folder + "/audit.log";
+  {
+    const UniqueFd cut(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    REQUIRE(write_all(cut.get(), R"({"stream":"audit","ti)").ok());
+  }
+  auto sink = AuditSink::open(path);
+  REQUIRE(sink.ok());
+  sink->write(AuditEvent("listen"));
+  const std::string text = read_file_capped(path, 10'000).value();
+  const auto second = text.find('\n') + 1;
+  REQUIRE(second > 1);
+  CHECK(parse_json(text.substr(second)).ok());
+  ::unlink(path.c_str());
+  ::rmdir(folder.c_str());
 }
 
 TEST_CASE("a log file is closed to others, goes on after a restart and is never a link") {
