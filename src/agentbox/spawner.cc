@@ -126,6 +126,7 @@ class Spawner {
   // False where the link has ended.
   [[nodiscard]] bool read_link();
   void start(record::Start start, std::vector<UniqueFd> fds);
+  void kill_session(const std::string& session);
   void drain(seconds time);
   void tell_ended(const std::string& session, record::End how, int status);
   [[nodiscard]] int next_wait_ms() const;
@@ -268,6 +269,8 @@ bool Spawner::read_link() {
     drain(seconds(stop->seconds));
   } else if (const auto* lost = std::get_if<record::EndJobs>(&message.record)) {
     jobs_.end_of_key(lost->key);
+  } else if (const auto* end = std::get_if<record::EndSession>(&message.record)) {
+    kill_session(end->session);
   } else {
     complain("the door sent a record that is not for a spawner");
   }
@@ -310,6 +313,14 @@ void Spawner::start(record::Start wanted, std::vector<UniqueFd> fds) {
     return;
   }
   sessions_.emplace(child->pid, std::move(wanted.session));
+}
+
+void Spawner::kill_session(const std::string& session) {
+  for (const auto& [pid, name] : sessions_) {
+    if (name == session) {
+      ::kill(pid, SIGKILL);  // what it leaves is swept up when it is reaped
+    }
+  }
 }
 
 void Spawner::drain(seconds time) {

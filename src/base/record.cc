@@ -156,6 +156,10 @@ void fields(A& a, JobState& r) {
 }
 template <typename A>
 void fields(A&, Recorded&) {}
+template <typename A>
+void fields(A& a, EndSession& r) {
+  a(r.session);
+}
 
 class Writer {
  public:

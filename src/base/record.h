@@ -126,6 +126,10 @@ struct EndJobs {  ///< end every job that a session of this key started: it is n
   std::string key;  ///< SHA256:... fingerprint
 };
 
+struct EndSession {  ///< its connection is long gone, and it has not ended by itself: kill it
+  std::string session;
+};
+
 // Spawner to monitor.
 struct Ready {  ///< the first record on the link
   std::string version;
@@ -220,7 +224,8 @@ using Record =
                  Closing, SessionGiven, SessionDenied, SessionOver, HangUp, Start, Drain, Ready,
                  Ended, ToolCalled, Forked, LoggedIn, Kill, Listening, EndJobs, JobWanted,
                  JobSought, JobDoomed, JobGiven, JobRefused, JobCaller, JobLaunch, JobAsked,
-                 JobStop, JobSignal, JobInput, JobInputOver, JobResize, JobDone, JobState, Recorded>;
+                 JobStop, JobSignal, JobInput, JobInputOver, JobResize, JobDone, JobState, Recorded,
+                 EndSession>;
 
 /// The datagram of RECORD. Code::kInvalid where a text is not printable ASCII or a bound is passed:
 /// a sender's bug, never a receiver's surprise.

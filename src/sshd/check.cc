@@ -2,6 +2,8 @@
 #include "sshd/check.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include "sshd/algorithms.h"
 #include "sshd/policy.h"
@@ -10,6 +12,9 @@ namespace agentbox::sshd {
 namespace {
 
 using Lines = std::vector<PolicyLine>;
+
+/// Debian 12's, with its fixes of 2026.
+constexpr std::array kOldestLibrary = {0, 10, 6};
 
 void describe_login(const Config& config, Lines& out) {
   out.push_back({"login", "user", std::string(kLoginUser) + "; any other is refused"});
@@ -83,7 +88,7 @@ void describe_limits(const Config& config, Lines& out) {
   line("drain_seconds", seconds(limits.drain), "seconds for running calls at a stop");
 }
 
-void describe_weakenings(const Config& config, bool sanitizer_build, Lines& out) {
+void describe_weakenings(const Config& config, const BuildFacts& facts, Lines& out) {
   const std::size_t before = out.size();
   if (config.keys_trust == KeysTrust::kAny) {
     out.push_back(
@@ -93,7 +98,11 @@ void describe_weakenings(const Config& config, bool sanitizer_build, Lines& out)
     out.push_back({"weakening", "pass_env: " + name,
                    "every command in the box reads this variable of the door's"});
   }
-  if (sanitizer_build) {
+  if (library_is_too_old(facts.library)) {
+    out.push_back(
+        {"weakening", "libssh " + facts.library, "older than any the door is tested with"});
+  }
+  if (facts.sanitizer) {
     out.push_back({"weakening", "sanitizer build",
                    "no memory limit; refused system calls fail instead of killing"});
   }
@@ -104,7 +113,21 @@ void describe_weakenings(const Config& config, bool sanitizer_build, Lines& out)
 
 }  // namespace
 
-std::vector<PolicyLine> describe_policy(const Config& config, bool sanitizer_build) {
+bool library_is_too_old(std::string_view version) {
+  std::array<int, 3> numbers{};
+  const char* at = version.data();
+  const char* const end = version.data() + version.size();
+  for (int& number : numbers) {
+    const auto read = std::from_chars(at, end, number);
+    if (read.ec != std::errc()) {
+      return true;
+    }
+    at = read.ptr < end ? read.ptr + 1 : end;
+  }
+  return numbers < kOldestLibrary;
+}
+
+std::vector<PolicyLine> describe_policy(const Config& config, const BuildFacts& facts) {
   Lines out;
   out.push_back({"listen", config.listen_address, "port " + std::to_string(config.port)});
   describe_login(config, out);
@@ -130,7 +153,9 @@ std::vector<PolicyLine> describe_policy(const Config& config, bool sanitizer_bui
                  config.keys_trust == KeysTrust::kStrict
                      ? "read-only mount, or a path that only root and the door can write"
                      : "any"});
-  describe_weakenings(config, sanitizer_build, out);
+  out.push_back({"library", "libssh",
+                 facts.library + ", as it runs; what a distribution has mended does not show"});
+  describe_weakenings(config, facts, out);
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -16,8 +17,19 @@ struct PolicyLine {
   std::string gets;
 };
 
+/// What the policy depends on beside the configuration.
+struct BuildFacts {
+  bool sanitizer = false;
+  std::string library;  ///< the SSH library's version as it runs, `0.10.6/openssl`
+};
+
 /// The whole policy, asked of the same functions that decide on the wire.
-[[nodiscard]] std::vector<PolicyLine> describe_policy(const Config& config, bool sanitizer_build);
+[[nodiscard]] std::vector<PolicyLine> describe_policy(const Config& config,
+                                                      const BuildFacts& facts);
+
+/// Whether VERSION (`0.10.6`, what follows a third number is left out) is older than the oldest
+/// that the door is tested with. What a distribution has mended since does not show in it.
+[[nodiscard]] bool library_is_too_old(std::string_view version);
 
 [[nodiscard]] std::string render_policy_text(const std::vector<PolicyLine>& lines);
 [[nodiscard]] OrderedJson render_policy_json(const std::vector<PolicyLine>& lines);

@@ -108,6 +108,15 @@ Status forbid_inspection() {
   return {};
 }
 
+Status allow_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return errno_error("resource limit");
+  }
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? Status{} : Status{errno_error("resource limit")};
+}
+
 Status lock_network_child() {
 #ifdef AGENTBOX_SANITIZED
   const std::uint32_t refusal = SCMP_ACT_ERRNO(EPERM);

@@ -13,6 +13,10 @@ inline constexpr unsigned long long kMaxChildMemoryBytes = 512ULL << 20U;
 /// No core dumps, not dumpable: no other process of the same user can read or trace this one.
 [[nodiscard]] Status forbid_inspection();
 
+/// As many descriptors as this process may ever have: the monitor holds one for each connection and
+/// each session, and the usual first limit is 1024.
+[[nodiscard]] Status allow_descriptors();
+
 /// Resource limits and the system call filter of a network child: it keeps reading, writing and
 /// polling what it has, and can no longer open, connect, execute, fork or map code. What is not
 /// allowed kills the process; open and ioctl fail with EPERM, because libraries try them

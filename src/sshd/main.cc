@@ -11,6 +11,7 @@
 #include "sshd/config_file.h"
 #include "sshd/listener.h"
 #include "sshd/monitor.h"
+#include "sshd/ssh.h"
 
 namespace agentbox::sshd {
 namespace {
@@ -65,7 +66,7 @@ int run(const CheckPolicy& command) {
   if (!loaded.ok()) {
     return complain(loaded.error());
   }
-  const auto policy = describe_policy(loaded->config, kSanitizerBuild);
+  const auto policy = describe_policy(loaded->config, {kSanitizerBuild, library_version()});
   return say(
       command.json ? dump_json(render_policy_json(policy), 2) + '\n' : render_policy_text(policy),
       0);

@@ -178,6 +178,7 @@ int Monitor::run() {
 
 Status Monitor::start() {
   AB_CHECK(forbid_inspection());
+  AB_CHECK(allow_descriptors());
   // Network children outlive a listener that dies; they are then ours.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   AB_TRY(passed, environment_to_pass(config_.pass_env));
@@ -387,6 +388,7 @@ void Monitor::tick() {
   const auto now = Clock::now();
   audit_summary();
   refresh_keys_if_changed();
+  end_abandoned_sessions();
   static_cast<void>(generation_.keep());  // was logged when it could not be kept
   evict_unauthorised();                   // a key can expire without any file changing
   for (auto& [id, client] : clients_) {

@@ -66,6 +66,8 @@ class Monitor {
     UniqueFd records;
     std::uint64_t calls = 0;
     std::uint64_t unanswered = 0;  ///< calls whose audit line waits for the sink
+    std::optional<Clock::time_point>
+        kill_at;  ///< its connection is gone; killed if it has not ended
     Clock::time_point since;
   };
   struct Wish {
@@ -126,6 +128,7 @@ class Monitor {
   void read_session(const std::string& id);
   bool read_one_call(Session& session);
   void answer_calls(Session& session);
+  void end_abandoned_sessions();
   void session_ended(const std::string& id, record::End how, int status);
   [[nodiscard]] AuthVerdict judge(const Client& client) const;
 

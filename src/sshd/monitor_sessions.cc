@@ -22,6 +22,8 @@ using namespace std::chrono_literals;
 constexpr auto kBoxWait = 10s;
 constexpr auto kHangUpGrace = 2s;
 constexpr std::size_t kSessionIdBytes = 16;
+/// A session ends its calls at once when its client has left; twice what it may take for that.
+constexpr auto kAbandonedGrace = 10s;
 /// The network child counts channels; a session ends a little after its channel, and a client that
 /// closes one and opens the next must not be refused for that.
 constexpr std::uint64_t kSessionsPerChannel = 2;
@@ -206,6 +208,11 @@ void Monitor::client_gone(std::uint64_t id) {
       at->second.closing.value_or(record::Closing{"connection process ended", 0, 0});
   audit_stranger(at->second, "disconnect", disconnect_event(at->second.facts, closing));
   std::erase_if(wishes_, [&](const Wish& wish) { return wish.connection == id; });
+  for (const std::string& session : at->second.sessions) {
+    if (const auto left = sessions_.find(session); left != sessions_.end()) {
+      left->second.kill_at = Clock::now() + kAbandonedGrace;
+    }
+  }
   loop_.forget(at->second.records.get());
   clients_.erase(at);
 }
@@ -348,6 +355,18 @@ void Monitor::resume_sessions() {
     if (session.records) {
       answer_calls(session);
       loop_.resume(session.records.get());
+    }
+  }
+}
+
+// Code in the box can stop its own session's process, which then never sees that its client has
+// left: what it holds here must not add up.
+void Monitor::end_abandoned_sessions() {
+  const auto now = Clock::now();
+  for (auto& [id, session] : sessions_) {
+    if (link_ready_ && session.kill_at && now >= *session.kill_at) {
+      session.kill_at = now + kAbandonedGrace;
+      static_cast<void>(send_record(link_.get(), record::EndSession{id}));
     }
   }
 }

@@ -132,6 +132,8 @@ Result<SshKey> load_host_key(const std::string& path) {
   return key;
 }
 
+std::string library_version() { return ssh_version(0); }
+
 Result<std::string> fingerprint_of(ssh_key key) {
   AB_TRY(text, public_text_of(key));
   AB_TRY(blob, base64_decode(text.substr(text.find(' ') + 1)));

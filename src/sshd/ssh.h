@@ -21,6 +21,9 @@ using SshString = CHandle<char, ssh_string_free_char>;
 /// it through a mount of ours. Its text is wiped from memory.
 [[nodiscard]] Result<SshKey> load_host_key(const std::string& path);
 
+/// The library's version as it runs, not as it was built against.
+[[nodiscard]] std::string library_version();
+
 /// SHA256 fingerprint of a key's public half.
 [[nodiscard]] Result<std::string> fingerprint_of(ssh_key key);
 

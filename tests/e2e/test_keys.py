@@ -1,5 +1,6 @@
 """Keys come and go while the door runs, in the way a projected volume changes."""
 import pytest
+from kit import programs
 from kit.mcp import Session
 from kit.target import make_key, public_line
 from kit.waiting import wait_until
@@ -73,6 +74,57 @@ def test_restrictive_options_are_taken_as_already_true(door, second):
     line = f"restrict,no-pty,no-port-forwarding {public_line(second.identity)}"
     door.write_keys(line)
     assert may_enter(second)
+
+
+def test_options_that_widen_give_nothing(door, second):
+    door.write_keys(
+        'pty,port-forwarding,agent-forwarding,X11-forwarding,permitopen="*:*",permitlisten="*:*",tunnel="0",'
+        f'command="/bin/sh",environment="LD_PRELOAD=/tmp/x.so" {public_line(second.identity)}'
+    )
+    with second.session("-T", words=["id"]) as session:
+        assert "LD_PRELOAD" not in session.shell("env")["stdout"]
+        assert session.finish() == 0
+    refused = second.run("-W", "127.0.0.1:22")
+    assert refused.returncode == 255 and b"stdio forwarding failed" in refused.stderr
+    refused = second.run("-N", "-o", "ExitOnForwardFailure=yes", "-R", "0:127.0.0.1:1")
+    assert refused.returncode == 255 and b"remote port forwarding failed" in refused.stderr
+
+
+def test_quotes_in_an_option_hide_no_key_and_no_end(door, second):
+    door.write_keys(
+        f'command="echo \\"ssh-ed25519 AAAA\\" # x",restrict {public_line(second.identity)} "label with spaces" # not a comment',
+        f'command="echo ssh-ed25519 {public_line(door.key)}',
+    )
+    assert may_enter(second) and not may_enter(door.target)
+    wait_until("the log names the line", lambda: '"line":"2"' in door.log.read_text())
+
+
+@pytest.mark.skipif(not programs.AS_ROOT, reason="mounting needs root")
+def test_keys_that_others_could_write_are_trusted_where_they_are_mounted_read_only(new_door):
+    door = new_door()
+    keys = door.folder / "door" / "keys"
+    for path in (keys, (keys / "..data").resolve()):
+        path.chmod(0o777)
+    ((keys / "..data") / "authorized_keys").chmod(0o666)
+    with pytest.raises(AssertionError, match="the door ended"):
+        door.start()
+    door.in_mounts_of_its_own(f"mount --bind {keys} {keys} && mount -o remount,bind,ro {keys}")
+    door.start()
+
+
+@pytest.mark.parametrize("mode", [0o400, 0o440])
+def test_a_host_key_that_its_group_may_read_is_taken_and_stays_the_same(new_door, mode):
+    from kit.wire import read_offer
+
+    door = new_door()
+    (door.folder / "door" / "host_key").chmod(mode)
+    door.start()
+    door.monitor.terminate()
+    assert door.monitor.wait(20) == 0
+    wait_until("the box side ends too", door.ended)
+    door.start()  # and the pinned host key is the one that answers
+    assert read_offer(door)["host_keys"] == ["ssh-ed25519"]
+    assert len({line["host_key"] for line in door.audit("listen")}) == 1
 
 
 @pytest.mark.parametrize("special", ["fifo", "folder", "device", "huge"])

@@ -73,16 +73,6 @@ def test_a_killed_listener_is_replaced_and_sessions_live_on(door, open_sessions)
     assert_others_go_on(door, open_sessions)
 
 
-def test_the_port_stays_taken_while_the_listener_is_down(door):
-    import socket
-
-    door.kill(door.listener())
-    with socket.socket() as thief, pytest.raises(OSError):
-        thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        thief.bind(("127.0.0.1", door.port))
-    door.await_session()
-
-
 def test_a_killed_agent_box_ends_its_own_session_only(door, open_sessions):
     before = set(door.sessions())
     with door.target.session() as doomed:
@@ -95,6 +85,18 @@ def test_a_killed_agent_box_ends_its_own_session_only(door, open_sessions):
         wait_until("its command is gone", lambda: not sleeping(door, 293), 5)
         ended = door.await_audit("session_end", lambda line: "293" not in str(line))
         assert ended
+    assert_others_go_on(door, open_sessions)
+
+
+def test_a_stopped_agent_box_outlives_its_client_by_seconds_only(door, open_sessions):
+    """Code in the box can stop it: then it never sees that its client has left."""
+    before = set(door.sessions())
+    with door.target.session() as doomed:
+        (pid,) = set(door.sessions()) - before
+        start_sleep(doomed, 290)
+        wait_until("it runs", lambda: sleeping(door, 290))
+        door.kill(pid, signal.SIGSTOP)
+    wait_until("it is gone", lambda: pid not in door.sessions() and not sleeping(door, 290), 30)
     assert_others_go_on(door, open_sessions)
 
 

@@ -4,7 +4,9 @@ import base64
 import contextlib
 import json
 import os
+import re
 import signal
+import struct
 import threading
 
 import asyncssh
@@ -25,9 +27,9 @@ MB = 1 << 20
 NOT_LOGGED_IN = (FAILURE, GONE)
 
 
-def policy(door):
+def policy(door, section="algorithms"):
     said = json.loads(run([programs.SSHD, "--check", door.config, "--output", "json"]).stdout)
-    return {line["what"]: line["gets"] for line in said["policy"] if line["section"] == "algorithms"}
+    return {line["what"]: line["gets"] for line in said["policy"] if line["section"] == section}
 
 
 def assert_offers_what_check_says(door):
@@ -41,6 +43,11 @@ def assert_offers_what_check_says(door):
         assert ",".join(offer[f"ciphers_{way}"]) == said["ciphers"]
         assert ",".join(offer[f"macs_{way}"]) == said["macs"]
         assert offer[f"compression_{way}"] == ["none"]
+
+
+@pytest.fixture(scope="module")
+def rsa(tmp_path_factory):
+    return make_key(tmp_path_factory.mktemp("rsa") / "rsa", "rsa", "-b", "2048")
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +84,10 @@ def test_the_version_line_names_no_library(shared_door):
     assert read_offer(shared_door)["version"] == b"SSH-2.0-agentbox\r\n"
 
 
+def test_the_librarys_version_is_the_one_that_runs(shared_door):
+    assert re.match(r"0\.[0-9]+\.[0-9]+", policy(shared_door, "library")["libssh"])
+
+
 def test_every_connection_draws_its_own_randomness(shared_door):
     """They are forks of one process: what that one drew before, none may use."""
     assert len({read_offer(shared_door)["cookie"] for _ in range(20)}) == 20
@@ -87,14 +98,8 @@ def test_the_systems_configuration_of_the_library_is_not_read(new_door, tmp_path
     for name in ("libssh_server_config", "libssh_client_config", "ssh_config", "sshd_config"):
         (tmp_path / name).write_text("KexAlgorithms ecdh-sha2-nistp256\nCiphers aes128-ctr\nMACs hmac-sha2-256\n")
     door = new_door()
-    entry = programs.account("agentbox-door")
-    script = (
-        f'mount --bind "$0" /etc/ssh && exec setpriv --reuid={entry["user"]} --regid={entry["group"]} '
-        '--clear-groups "$@"'
-    )
-    door.wrapper = ["unshare", "--mount", "sh", "-c", script, str(tmp_path)]
-    door.start_arguments = {"user": None, "group": None, "extra_groups": None}
     tmp_path.chmod(0o755)
+    door.in_mounts_of_its_own(f"mount --bind {tmp_path} /etc/ssh")
     door.start()
     assert_offers_what_check_says(door)
 
@@ -216,9 +221,8 @@ def rsa_with_sha1(client, key):
 
 
 @pytest.mark.parametrize("what", ["bad signature", "no key", "sk key", "certificate", "sha-1"])
-def test_what_the_library_never_answers_ends_long_before_the_grace(patient_door, tmp_path, what):
+def test_what_the_library_never_answers_ends_long_before_the_grace(patient_door, rsa, tmp_path, what):
     door, key = patient_door, ed25519(patient_door)
-    rsa = make_key(tmp_path / "rsa", "rsa", "-b", "2048")
     door.write_keys(public_line(door.key), public_line(rsa))
     with RawClient(door.target) as client:
         client.begin_login()
@@ -240,10 +244,9 @@ def test_what_the_library_never_answers_ends_long_before_the_grace(patient_door,
         wait_until("it is audited", lambda: any(line["result"] == "refused" for line in audited(door, client)))
 
 
-def test_rsa_keys_log_in_with_sha2_and_never_with_sha1(door, tmp_path):
-    path = make_key(tmp_path / "rsa", "rsa", "-b", "2048")
-    door.write_keys(public_line(path))
-    key = paramiko.RSAKey.from_private_key_file(str(path))
+def test_rsa_keys_log_in_with_sha2_and_never_with_sha1(door, rsa):
+    door.write_keys(public_line(rsa))
+    key = paramiko.RSAKey.from_private_key_file(str(rsa))
     with RawClient(door.target) as client:
         client.begin_login()
         rsa_with_sha1(client, key)
@@ -253,7 +256,7 @@ def test_rsa_keys_log_in_with_sha2_and_never_with_sha1(door, tmp_path):
             client.begin_login()
             client.log_in(algorithm, key.asbytes(), lambda data, d=digest: key.key.sign(data, padding.PKCS1v15(), d))
             assert client.answer() == SUCCESS
-    refused = door.target.with_(identity=path).run("-T", "-o", "PubkeyAcceptedAlgorithms=ssh-rsa")
+    refused = door.target.with_(identity=rsa).run("-T", "-o", "PubkeyAcceptedAlgorithms=ssh-rsa")
     assert refused.returncode == 255
 
 
@@ -307,6 +310,27 @@ def test_neither_keys_nor_packets_are_exchanged_without_end_before_a_login(patie
         (line,) = audited(patient_door, client, "disconnect")
         assert what == "key exchanges" or "too many packets before a login" in line["reason"], line
         assert line["bytes_in"] < 600_000, line
+
+
+def packet(payload):
+    pad = 8 - (len(payload) + 5) % 8 + 8
+    return struct.pack(">IB", len(payload) + 1 + pad, pad) + payload + bytes(pad)
+
+
+def test_wrong_guesses_of_a_key_exchange_are_thrown_away_and_never_add_up(patient_door):
+    """A client may guess the method and send its first packet along; a guess that is wrong is not to be read."""
+    lists = [b"ecdh-sha2-nistp521,curve25519-sha256", b"ssh-ed25519", b"aes256-ctr", b"aes256-ctr",
+             b"hmac-sha2-256-etm@openssh.com", b"hmac-sha2-256-etm@openssh.com", b"none", b"none", b"", b""]
+    init = b"\x14" + bytes(16) + b"".join(struct.pack(">I", len(each)) + each for each in lists) + b"\x01" + bytes(4)
+    guess = packet(b"\x1e" + struct.pack(">I", 133) + bytes(133))
+    with connect(patient_door) as connection:
+        connection.sendall(b"SSH-2.0-guesser\r\n" + packet(init))
+        with contextlib.suppress(OSError):
+            for _ in range(5000):
+                connection.sendall(guess)
+        read_to_end(connection)
+    patient_door.await_session()
+    assert "crashed" not in patient_door.log.read_text()
 
 
 def test_half_a_handshake_keeps_nobody_else_waiting_and_ends_with_the_grace(new_door):

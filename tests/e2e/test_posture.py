@@ -55,6 +55,14 @@ def test_no_process_of_the_door_can_be_read_traced_or_dumped(shared_door):
             assert limits(pid)["Max core file size"] == ["0", "0"]
 
 
+def test_the_monitor_may_hold_all_the_descriptors_it_needs(new_door):
+    """The usual first limit is far below connections times sessions."""
+    door = new_door()
+    door.wrapper = ["prlimit", "--nofile=256:8192", "--"]
+    door.start()
+    assert limits(door.monitor.pid)["Max open files"] == ["8192", "8192"]
+
+
 def test_no_process_of_the_door_has_a_right_that_its_user_lacks(shared_door):
     if programs.AS_ROOT:
         for pid in (shared_door.monitor.pid, shared_door.listener()):

@@ -1,4 +1,5 @@
 """The wall, from inside: code of the agent's does its worst, and the door stays what it was. And all that is no attack works."""
+import base64
 import json
 import os
 import signal
@@ -212,8 +213,8 @@ def wheel(folder):
 
 
 def test_a_package_is_installed_into_the_home_and_runs(walled, tmp_path):
-    import base64
-
+    if walled.name == "walled" and programs.AS_ROOT:
+        pytest.skip("takes long, and the plain user shows it")
     path = wheel(tmp_path)
     with walled.session() as session:
         content = base64.b64encode(path.read_bytes()).decode()
@@ -228,11 +229,11 @@ def test_a_package_is_installed_into_the_home_and_runs(walled, tmp_path):
 
 def test_a_server_of_one_session_is_used_and_ended_by_another(walled):
     with walled.session() as first, walled.session() as second:
-        run = "rm -f port; exec python3 -c \"import http.server as h; s = h.HTTPServer(('127.0.0.1', 0), h.SimpleHTTPRequestHandler); print(s.server_port, file=open('port', 'w'), flush=True); s.serve_forever()\" served"
+        run = "rm -f port; echo $$ > server; exec python3 -c \"import http.server as h; s = h.HTTPServer(('127.0.0.1', 0), h.SimpleHTTPRequestHandler); print(s.server_port, file=open('port', 'w'), flush=True); s.serve_forever()\""
         serving = first.start("tools/call", {"name": "shell_exec", "arguments": {"command": run}})
         fetch = "test -s port && python3 -c \"import urllib.request as u; print(u.urlopen('http://127.0.0.1:' + open('port').read().strip() + '/port').status)\" || true"
         wait_until("it serves", lambda: second.shell(fetch)["stdout"] == "200\n", 30)
-        assert second.shell("pkill -f '[s]erved'")["exit_code"] == 0
+        assert second.shell("kill $(cat server)")["exit_code"] == 0
         assert first.reply(serving)["result"]["structuredContent"]["exit_code"] != 0
 
 

@@ -77,6 +77,13 @@ limits: {{own_unauthenticated: 0}}  # every client of these tests is on this mac
         )
         wait_until("the door listens", self.listens)
 
+    def in_mounts_of_its_own(self, script):
+        """As root: the monitor starts where this shell script has mounted what it likes, seen by nobody else."""
+        entry = programs.account("agentbox-door")
+        then = f'exec setpriv --reuid={entry["user"]} --regid={entry["group"]} --clear-groups "$@"'
+        self.wrapper = ["unshare", "--mount", "sh", "-c", f"{script} && {then}", "sh"]
+        self.start_arguments = {"user": None, "group": None, "extra_groups": None}
+
     def start_spawner(self):
         program = programs.reachable_copy(programs.BOX, programs.WORLD / "bin")
         box = self.folder / "box"
