@@ -17,11 +17,16 @@ def shell(session, command, **arguments):
     return session.start("tools/call", {"name": "shell_exec", "arguments": {"command": command, **arguments}})
 
 
+def commands(session):
+    """What runs below the session and is no process of ours."""
+    return [process for process in descendants(session.process.pid) if process.program != "agent-box"]
+
+
 def test_a_timeout_ends_a_whole_pipeline(tmp_path):
     with bare_session(tmp_path) as session:
         said = session.shell("sleep 120 | cat", timeout_seconds=0.5)
         assert said["status"] == "timed_out" and said["duration_ms"] < 120_000
-        wait_until("its processes are gone", lambda: not descendants(session.process.pid))
+        wait_until("its processes are gone", lambda: not commands(session))
 
 
 def test_hanging_calls_keep_no_other_waiting(tmp_path):
