@@ -24,7 +24,7 @@ def free_port():
 class Door:
     """agentbox-sshd with its configuration, keys and audit log below one folder."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, extra_config=""):
         self.folder = folder
         self.port = free_port()
         self.monitor = None
@@ -49,7 +49,7 @@ keys_dir: {folder}/door/keys
 link: {{socket: {folder}/link/door.sock, box_uid: {programs.uid_of("agentbox")}}}
 audit: {{sink: {self.audit_log}}}
 state_dir: {folder}/door/state
-limits: {{own_unauthenticated: 0}}  # every client of these tests is on this machine
+{extra_config or "limits: {own_unauthenticated: 0}  # every client of these tests is on this machine"}
 """,
             encoding="utf-8",
         )
