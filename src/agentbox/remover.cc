@@ -25,6 +25,9 @@ struct CloseDir {
 using DirHandle = std::unique_ptr<DIR, CloseDir>;
 
 constexpr std::string_view kNothingDone = "nothing was deleted";
+// Names of folders remembered while those before them are emptied: reading a wide folder anew for
+// each of them would take time by the square.
+constexpr std::size_t kMaxNoted = 1000;
 
 // Takes a tree away from its leaves up, with one folder open at a time, so that no depth uses up
 // descriptors. The way back up is "..", taken only where it leads to the folder that was come from.
@@ -45,12 +48,12 @@ class TreeRemover {
       return error;
     }
     while (!levels_.empty()) {
-      std::string next;
-      if (auto error = sweep(here.get(), next)) {
-        return error;
+      if (levels_.back().full.empty()) {
+        if (auto error = sweep(here.get())) {
+          return error;
+        }
       }
-      auto error = next.empty() ? leave(here) : enter(here.get(), next, here);
-      if (error) {
+      if (auto error = levels_.back().full.empty() ? leave(here) : enter_next(here)) {
         return error;
       }
     }
@@ -61,6 +64,7 @@ class TreeRemover {
   struct Level {
     std::string name;
     struct stat info {};
+    std::vector<std::string> full = {};  // folders in it that have to be emptied
   };
 
   // Opens the folder NAME in PARENT into HERE. What lies on another mount is not ours to delete.
@@ -68,6 +72,10 @@ class TreeRemover {
     Level level{.name = name};
     levels_.push_back(level);
     UniqueFd folder = open_same_mount(parent, name);
+    if (!folder.valid() && errno == ENOENT && levels_.size() > 1) {
+      levels_.pop_back();  // gone by itself
+      return std::nullopt;
+    }
     if (!folder.valid()) {
       return fault("open", errno == EXDEV ? EBUSY : errno);
     }
@@ -79,6 +87,12 @@ class TreeRemover {
     }
     here = std::move(folder);
     return std::nullopt;
+  }
+
+  std::optional<ToolError> enter_next(UniqueFd& here) {
+    const std::string name = std::move(levels_.back().full.back());
+    levels_.back().full.pop_back();
+    return enter(here.get(), name, here);
   }
 
   UniqueFd open_same_mount(int parent, const std::string& name) {
@@ -93,16 +107,18 @@ class TreeRemover {
         static_cast<int>(::syscall(SYS_openat2, parent, name.c_str(), &how, sizeof(how))));
   }
 
-  // Removes all in the folder HERE that goes at once; NEXT is a folder in it that is not empty.
-  std::optional<ToolError> sweep(int here, std::string& next) {
+  // Removes all in the folder HERE that goes at once, and notes folders that are not empty.
+  std::optional<ToolError> sweep(int here) {
     UniqueFd copy(::openat(here, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const DirHandle dir(copy.valid() ? ::fdopendir(copy.get()) : nullptr);
     if (dir == nullptr) {
       return fault("open", errno);
     }
     (void)copy.release();
-    while (const dirent* entry =
-               ::readdir(dir.get())) {  // NOLINT(concurrency-mt-unsafe): this DIR is ours alone
+    std::vector<std::string> full;
+    while (const dirent* entry = full.size() < kMaxNoted
+                                     ? ::readdir(dir.get())  // NOLINT(concurrency-mt-unsafe): ours
+                                     : nullptr) {
       if (request_.cancelled()) {
         return stopped({.code = "CANCELLED", .message = "the call was cancelled"});
       }
@@ -112,14 +128,13 @@ class TreeRemover {
       }
       const int number = remove_one(here, entry->d_name);
       if (number == ENOTEMPTY || number == EEXIST) {
-        next = name;
-        return std::nullopt;
-      }
-      if (number != 0) {
+        full.emplace_back(name);
+      } else if (number != 0) {
         levels_.push_back({.name = std::string(name)});
         return fault("delete", number);
       }
     }
+    levels_.back().full = std::move(full);
     return std::nullopt;
   }
 

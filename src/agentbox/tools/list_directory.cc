@@ -114,6 +114,9 @@ struct Page {
   std::string lines;
   std::size_t name_bytes = 0;
 
+  [[nodiscard]] bool has_room(std::ptrdiff_t limit) const {
+    return entries.size() < static_cast<std::size_t>(limit) && name_bytes < kMaxPageNameBytes;
+  }
   void add(const Entry& entry, const std::string& target) {
     const auto [type, letter] = kind_of_file(entry.info.st_mode);
     OrderedJson json;
@@ -151,20 +154,23 @@ class DirectoryReply {
     const auto in_order = [this](const Entry& a, const Entry& b) {
       return before(key_of(a, sort_), key_of(b, sort_));
     };
-    std::sort(entries.begin(), entries.end(), in_order);
     auto at = entries.begin();
     if (arguments_.has("cursor")) {
       AB_TRY(cursor, read_cursor(arguments_.text("cursor"), sort_));
       const Key last{.number = cursor.number, .path = cursor.path};
-      at = std::find_if(entries.begin(), entries.end(),
-                        [&](const Entry& entry) { return before(last, key_of(entry, sort_)); });
+      at = std::partition(entries.begin(), entries.end(),
+                          [&](const Entry& entry) { return !before(last, key_of(entry, sort_)); });
     }
     Page page;
-    const auto limit = static_cast<std::size_t>(arguments_.integer("limit"));
+    const auto limit = static_cast<std::ptrdiff_t>(arguments_.integer("limit"));
     const Entry* last = nullptr;
-    for (;
-         at != entries.end() && page.entries.size() < limit && page.name_bytes < kMaxPageNameBytes;
-         ++at) {
+    // Put in order no further than the page reaches: the rest comes with the pages to come.
+    for (auto sorted = at; at != entries.end() && page.has_room(limit); ++at) {
+      if (at == sorted) {
+        sorted += std::min(limit, entries.end() - at);
+        std::nth_element(at, sorted - 1, entries.end(), in_order);
+        std::sort(at, sorted, in_order);
+      }
       last = &*at;
       if (!at->known && !fill_info(folder_.fd, *at)) {
         continue;  // gone meanwhile
