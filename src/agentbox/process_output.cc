@@ -2,6 +2,7 @@
 #include "agentbox/process_output.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "agentbox/ansi.h"
@@ -19,6 +20,8 @@ using TimePoint = steady_clock::time_point;
 
 // Output that pauses for so long has settled: an answer that was asked for is complete.
 constexpr milliseconds kSettleTime{150};
+// Between two looks at output that does not end the wait.
+constexpr milliseconds kLookInterval{20};
 // Looked through for a pattern in one step.
 constexpr std::size_t kScanBytes = 256 * 1024;
 // A match may begin this far before what is new.
@@ -113,9 +116,15 @@ void OutputWait::wait() {
   if (!watch_) {
     watch_ = processes_.watch(record_);
   }
-  const JobNews news = watch_->wait(end_, std::min(deadline_, settled_at_), context_.cancel_fd());
+  const bool only_exit = request_.wait_for == WaitFor::kExit && !request_.pattern;
+  const JobNews news = watch_->wait(only_exit ? std::numeric_limits<std::uint64_t>::max() : end_,
+                                    std::min(deadline_, settled_at_), context_.cancel_fd());
   if (news == JobNews::kOver) {
     watch_.reset();
+  } else if (news == JobNews::kRecord) {
+    // A flood of output is not looked at for each of its pieces.
+    (void)wait_readable(context_.cancel_fd(),
+                        std::min(deadline_, steady_clock::now() + kLookInterval));
   }
 }
 

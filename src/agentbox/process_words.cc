@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <csignal>
-#include <ctime>
 #include <memory>
 
 #include "agentbox/process_stat.h"
 #include "agentbox/process_tree.h"
+#include "agentbox/timestamps.h"
 #include "agentbox/visible.h"
 
 namespace agentbox::mcp {
@@ -25,13 +25,19 @@ std::string signal_name(int number) {
   return name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(number);
 }
 
-std::string time_text(std::int64_t ms) {
-  const auto seconds = static_cast<std::time_t>(ms / 1000);
-  std::tm parts{};
-  char text[32] = {};
-  if (::gmtime_r(&seconds, &parts) == nullptr ||
-      std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
-    return "1970-01-01T00:00:00Z";
+std::string started_text(const JobRecord& record) {
+  return timestamp_seconds(record.started_ms / 1000);
+}
+
+std::string one_line(std::string_view text) {
+  std::string shown = make_visible(text).text;
+  std::replace(shown.begin(), shown.end(), '\n', ' ');
+  return shown;
+}
+
+std::string whole_lines(std::string text) {
+  if (!text.empty() && !text.ends_with('\n')) {
+    text.push_back('\n');
   }
   return text;
 }
@@ -59,43 +65,6 @@ std::vector<pid_t> live_tree(const JobRecord& record) {
     }
   }
   return live;
-}
-
-void ProcessReply::say(std::string_view name, std::string_view value) {
-  text_.append(name).append(": ").append(value).append("\n");
-}
-
-void ProcessReply::line(const char* name, const std::string& value) {
-  data(name, value);
-  // One line, whatever the box's own code may have put there.
-  std::string shown = make_visible(value).text;
-  std::replace(shown.begin(), shown.end(), '\n', ' ');
-  say(name, shown);
-}
-
-void ProcessReply::line(const char* name, bool value) {
-  data(name, value);
-  say(name, value ? "true" : "false");
-}
-
-void ProcessReply::line(const char* name, std::int64_t value) {
-  data(name, value);
-  say(name, std::to_string(value));
-}
-
-void ProcessReply::line(const char* name, std::uint64_t value) {
-  data(name, value);
-  say(name, std::to_string(value));
-}
-
-ToolResult ProcessReply::finish(std::string_view headline, std::string_view content) {
-  if (!headline.empty()) {
-    text_.append("--- ").append(headline).append(" ---\n").append(content);
-    if (!content.empty() && !content.ends_with('\n')) {
-      text_.push_back('\n');
-    }
-  }
-  return {.texts = {std::move(text_)}, .structured = std::move(json_), .error = {}};
 }
 
 }  // namespace agentbox::mcp

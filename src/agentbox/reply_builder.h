@@ -1,6 +1,7 @@
 // pure: one reply's two copies, built line by line: what the text says, the data says too.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,7 +22,8 @@ class ReplyBuilder {
   void line(std::string_view name, std::string_view value) {
     text_.append(name).append(": ").append(value).append("\n");
   }
-  void both(const char* name, std::uint64_t value) {
+  template <std::integral T>
+  void both(const char* name, T value) {
     data(name, value);
     line(name, std::to_string(value));
   }

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 
 namespace agentbox::mcp {
@@ -16,6 +17,12 @@ Result<FdPair> make_terminal(std::uint32_t columns, std::uint32_t rows) {
   }
   // Not by its name, which another mount of /dev/pts may give to another terminal.
   UniqueFd theirs(::ioctl(ours.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!theirs.valid()) {  // older kernels and gVisor know the name alone
+    std::array<char, 64> name{};
+    if (::ptsname_r(ours.get(), name.data(), name.size()) == 0) {
+      theirs.reset(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    }
+  }
   if (!theirs.valid()) {
     return errno_error("open the terminal");
   }

@@ -8,6 +8,7 @@
 #include "agentbox/process_output.h"
 #include "agentbox/process_words.h"
 #include "agentbox/processes.h"
+#include "agentbox/reply_builder.h"
 #include "agentbox/tools/tools.h"
 #include "base/text.h"
 
@@ -105,19 +106,19 @@ ToolResult process_input(const Arguments& arguments, CallContext& context) {
   leave_off(box, record->id, before, piece->next);
   context.facts().bytes_out = piece->bytes.size();
   const ShownOutput shown = show_output(piece->bytes, true);
-  ProcessReply out;
-  out.line("process_id", record->id);
-  out.line("bytes_written", written);
-  out.line("status", std::string(job_status_name(piece->record.status)));
-  out.line("exit_code", piece->record.exit_code);
+  ReplyBuilder out;
+  out.both("process_id", record->id);
+  out.both("bytes_written", written);
+  out.both("status", std::string(job_status_name(piece->record.status)));
+  out.both("exit_code", piece->record.exit_code);
   out.data("output", shown.content);
   out.data("encoding", shown.is_base64 ? "base64" : "utf-8");
   out.data("cursor", piece->at);
-  out.line("next_cursor", piece->next);
+  out.both("next_cursor", piece->next);
   if (waits) {
-    out.line("matched", piece->matched);
+    out.flag("matched", piece->matched);
   }
-  return out.finish("output", shown.text);
+  return out.finish("output", whole_lines(shown.text));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "agentbox/process_stat.h"
 #include "agentbox/process_words.h"
 #include "agentbox/processes.h"
+#include "agentbox/reply_builder.h"
 #include "agentbox/tools/tools.h"
 
 namespace agentbox::mcp {
@@ -53,18 +54,18 @@ std::string last_signal(const JobRecord& record, bool force) {
 
 ToolResult reply(const Processes& processes, const Stopped& stopped, const std::string& signal) {
   const JobRecord& record = stopped.record;
-  ProcessReply out;
-  out.line("name", record.name);
-  out.line("pid", record.pid);
-  out.line("signal", signal);
-  out.line("exited", stopped.over);
-  out.line("log_path", processes.log_path(record));
-  out.line("process_id", record.id);
+  ReplyBuilder out;
+  out.both("name", record.name);
+  out.both("pid", record.pid);
+  out.both("signal", signal);
+  out.flag("exited", stopped.over);
+  out.both("log_path", processes.log_path(record));
+  out.both("process_id", record.id);
   if (stopped.over) {
-    out.line("exit_code", record.exit_code);
+    out.both("exit_code", record.exit_code);
   }
   if (stopped.signalled > 0) {
-    out.line("killed_count", stopped.signalled);
+    out.both("killed_count", stopped.signalled);
   }
   if (!stopped.over) {
     OrderedJson survivors = OrderedJson::array();

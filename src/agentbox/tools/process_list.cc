@@ -13,8 +13,8 @@
 #include "agentbox/process_stat.h"
 #include "agentbox/process_words.h"
 #include "agentbox/processes.h"
+#include "agentbox/timestamps.h"
 #include "agentbox/tools/tools.h"
-#include "agentbox/visible.h"
 #include "base/text.h"
 
 namespace agentbox::mcp {
@@ -56,9 +56,9 @@ OrderedJson entry(const Box& box, const Processes& processes, const JobRecord& r
   if (record.signal != 0) {
     json["signal"] = signal_name(record.signal);
   }
-  json["started_at"] = time_text(record.started_ms);
+  json["started_at"] = started_text(record);
   if (record.ended_ms > 0) {
-    json["ended_at"] = time_text(record.ended_ms);
+    json["ended_at"] = timestamp_seconds(record.ended_ms / 1000);
   }
   json["log_path"] = processes.log_path(record);
   json["log_bytes"] = log_end(processes, record);
@@ -114,11 +114,11 @@ std::string state_words(const JobRecord& record) {
 std::string words(const Processes& processes, const JobRecord& record) {
   std::string text(mark(record.status));
   text += " " + record.name + "  (pid " + std::to_string(record.pid) + ", " + state_words(record) +
-          ")\n   Command:    " + make_visible(record.command).text +
-          "\n   Started at: " + time_text(record.started_ms) +
+          ")\n   Command:    " + one_line(record.command) +
+          "\n   Started at: " + started_text(record) +
           "\n   Log path:   " + processes.log_path(record) + "\n   Process id: " + record.id + "\n";
   if (record.status != JobStatus::kRunning && !record.ended_by.empty()) {
-    text += "   Ended by:   " + make_visible(record.ended_by).text + "\n";
+    text += "   Ended by:   " + one_line(record.ended_by) + "\n";
   }
   return text + "\n";
 }
@@ -173,8 +173,8 @@ ToolResult process_list(const Arguments& arguments, CallContext& context) {
     text += "PID PPID STATE COMMAND\n";
     for (const OrderedJson& one : others) {
       text += dump_json(one["pid"]) + " " + dump_json(one["ppid"]) + " " +
-              one["state"].get<std::string>() + " " +
-              make_visible(one["command"].get<std::string>()).text + "\n";
+              one["state"].get<std::string>() + " " + one_line(one["command"].get<std::string>()) +
+              "\n";
     }
     json["system_processes"] = std::move(others);
   }

@@ -8,6 +8,7 @@
 #include "agentbox/call.h"
 #include "agentbox/process_words.h"
 #include "agentbox/processes.h"
+#include "agentbox/reply_builder.h"
 #include "agentbox/tools/tools.h"
 
 namespace agentbox::mcp {
@@ -44,34 +45,34 @@ std::uint64_t first_byte(const Arguments& arguments, const Processes& processes,
 
 ToolResult reply(const OutputPiece& piece, const ShownOutput& shown, bool waited) {
   const JobRecord& record = piece.record;
-  ProcessReply out;
-  out.line("process_id", record.id);
-  out.line("name", record.name);
-  out.line("status", std::string(job_status_name(record.status)));
-  out.line("exit_code", record.exit_code);
+  ReplyBuilder out;
+  out.both("process_id", record.id);
+  out.both("name", record.name);
+  out.both("status", std::string(job_status_name(record.status)));
+  out.both("exit_code", record.exit_code);
   if (record.signal != 0) {
-    out.line("signal", signal_name(record.signal));
+    out.both("signal", signal_name(record.signal));
   }
   out.data("output", shown.content);
   out.data("encoding", shown.is_base64 ? "base64" : "utf-8");
-  out.line("cursor", piece.at);
-  out.line("next_cursor", piece.next);
+  out.both("cursor", piece.at);
+  out.both("next_cursor", piece.next);
   if (piece.dropped > 0) {
-    out.line("dropped_bytes", piece.dropped);
+    out.both("dropped_bytes", piece.dropped);
   }
   if (piece.eof && record.log_lost > 0) {
-    out.line("lost_bytes", record.log_lost);
+    out.both("lost_bytes", record.log_lost);
   }
   if (waited) {
-    out.line("matched", piece.matched);
+    out.flag("matched", piece.matched);
   }
-  out.line("eof", piece.eof);
+  out.flag("eof", piece.eof);
   if (shown.changed > 0) {
-    out.say("escaped_characters",
-            std::to_string(shown.changed) +
-                " (shown as \\u{..} or \\x{..}; raw in the structured result)");
+    out.line("escaped_characters",
+             std::to_string(shown.changed) +
+                 " (shown as \\u{..} or \\x{..}; raw in the structured result)");
   }
-  return out.finish("output", shown.text);
+  return out.finish("output", whole_lines(shown.text));
 }
 
 ToolResult process_output(const Arguments& arguments, CallContext& context) {

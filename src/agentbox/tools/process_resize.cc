@@ -6,6 +6,7 @@
 #include "agentbox/call.h"
 #include "agentbox/process_words.h"
 #include "agentbox/processes.h"
+#include "agentbox/reply_builder.h"
 #include "agentbox/tools/tools.h"
 
 namespace agentbox::mcp {
@@ -28,10 +29,10 @@ ToolResult process_resize(const Arguments& arguments, CallContext& context) {
   if (!resized.ok()) {
     return failed(std::move(resized).error());
   }
-  ProcessReply out;
-  out.line("process_id", record->id);
-  out.line("cols", columns);
-  out.line("rows", rows);
+  ReplyBuilder out;
+  out.both("process_id", record->id);
+  out.both("cols", columns);
+  out.both("rows", rows);
   return out.finish();
 }
 

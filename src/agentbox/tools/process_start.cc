@@ -9,6 +9,7 @@
 #include "agentbox/process_words.h"
 #include "agentbox/processes.h"
 #include "agentbox/program_plan.h"
+#include "agentbox/reply_builder.h"
 #include "agentbox/tools/tools.h"
 #include "base/random.h"
 
@@ -71,26 +72,27 @@ ToolResult reply(const Box& box, const OutputPiece& piece, const std::string& lo
                  bool waited) {
   const JobRecord& record = piece.record;
   const ShownOutput shown = show_output(piece.bytes, false);
-  ProcessReply out;
-  out.line("name", record.name);
-  out.line("pid", record.pid);
-  out.line("command", record.command);
-  out.line("log_path", log_path);
-  out.line("started_at", time_text(record.started_ms));
-  out.line("process_id", record.id);
-  out.line("status", std::string(job_status_name(record.status)));
+  ReplyBuilder out;
+  out.both("name", record.name);
+  out.both("pid", record.pid);
+  out.data("command", record.command);
+  out.line("command", one_line(record.command));
+  out.both("log_path", log_path);
+  out.both("started_at", started_text(record));
+  out.both("process_id", record.id);
+  out.both("status", std::string(job_status_name(record.status)));
   out.data("exit_code", record.exit_code);
   if (record.status != JobStatus::kRunning) {
-    out.say("exit_code", std::to_string(record.exit_code));
+    out.line("exit_code", std::to_string(record.exit_code));
   }
-  out.line("lifetime", std::string(box.settings.jobs_fd ? "box" : "session"));
+  out.both("lifetime", std::string(box.settings.jobs_fd ? "box" : "session"));
   out.data("output", shown.content);
   out.data("encoding", shown.is_base64 ? "base64" : "utf-8");
-  out.line("cursor", piece.next);
+  out.both("cursor", piece.next);
   if (waited) {
-    out.line("matched", piece.matched);
+    out.flag("matched", piece.matched);
   }
-  return out.finish(piece.bytes.empty() ? "" : "output", shown.text);
+  return piece.bytes.empty() ? out.finish() : out.finish("output", whole_lines(shown.text));
 }
 
 ToolResult process_start(const Arguments& arguments, CallContext& context) {

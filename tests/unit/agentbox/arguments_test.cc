@@ -222,3 +222,32 @@ TEST_CASE("a list of objects is read item by item, and its schema says what they
   CHECK_FALSE(given(R"({"edits":[]})").ok());
   CHECK_FALSE(given(R"({"edits":["a"]})").ok());
 }
+
+TEST_CASE("an object has the defaults of its fields, and true stands for one of them all") {
+  const std::vector<Argument> arguments{{.name = "tty",
+                                         .type = ArgumentType::kObject,
+                                         .fields = {{.name = "cols",
+                                                     .type = ArgumentType::kInteger,
+                                                     .fallback = std::int64_t{120},
+                                                     .minimum = 1,
+                                                     .maximum = 1000}}},
+                                        {.name = "name", .shape = Shape::kName}};
+  CHECK(
+      dump_json(input_schema(arguments)) ==
+      R"({"type":"object","properties":{"tty":{"type":"object","properties":{"cols":)"
+      R"({"type":"integer","default":120,"minimum":1,"maximum":1000}},"additionalProperties":false},)"
+      R"("name":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"}},)"
+      R"("additionalProperties":false})");
+  const auto given = [&](std::string_view text) {
+    return read_arguments(arguments, parse_json(text).value());
+  };
+  CHECK(given(R"({"tty":{"cols":"90"}})")->object("tty")->integer("cols") == 90);
+  CHECK(given(R"({"tty":{}})")->object("tty")->integer("cols") == 120);
+  CHECK(given(R"({"tty":true})")->object("tty")->integer("cols") == 120);
+  CHECK(given(R"({"tty":false})")->object("tty") == nullptr);
+  CHECK(given("{}")->object("tty") == nullptr);
+  CHECK(given(R"({"tty":{"cols":0}})").error().what.starts_with("\"tty\": \"cols\" must be"));
+  CHECK_FALSE(given(R"({"tty":[1]})").ok());
+  CHECK(given(R"({"name":"a.b-c_1"})").ok());
+  CHECK_FALSE(given(R"({"name":"../a"})").ok());
+}
