@@ -5,6 +5,9 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -68,7 +71,119 @@ bool has_second_document(const std::string& text) {
   return parser.HandleNextDocument(ignore) && parser.HandleNextDocument(ignore);
 }
 
+// The one document of TEXT. The library's exceptions are the caller's to catch.
+Result<YAML::Node> load(std::string_view text) {
+  if (text.size() > kMaxYamlBytes) {
+    return Error{Code::kLimit, "longer than " + std::to_string(kMaxYamlBytes) + " bytes"};
+  }
+  const std::string copy(text);
+  if (has_second_document(copy)) {
+    return Error{Code::kInvalid, "more than one YAML document, or none at all"};
+  }
+  return YAML::Load(copy);
+}
+
+template <std::size_t N>
+bool is_one_of(const std::string& text, const std::array<std::string_view, N>& words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+// What a scalar without quotes means in YAML 1.1, as Kubernetes' tools read it.
+Json plain_value(const std::string& text) {
+  constexpr std::array<std::string_view, 5> kNulls = {"", "~", "null", "Null", "NULL"};
+  constexpr std::array<std::string_view, 11> kTrue = {"true", "True", "TRUE", "yes", "Yes", "YES",
+                                                      "on",   "On",   "ON",   "y",   "Y"};
+  constexpr std::array<std::string_view, 11> kFalse = {"false", "False", "FALSE", "no", "No", "NO",
+                                                       "off",   "Off",   "OFF",   "n",  "N"};
+  if (is_one_of(text, kNulls)) {
+    return nullptr;
+  }
+  if (is_one_of(text, kTrue) || is_one_of(text, kFalse)) {
+    return is_one_of(text, kTrue);
+  }
+  // strtod also knows words such as inf; a number of YAML begins with a digit, a sign or a dot.
+  if (text.find_first_not_of("0123456789+-._eExXoObBaAcCdDfF") != std::string::npos ||
+      std::string_view("0123456789+-.").find(text.front()) == std::string_view::npos) {
+    return text;
+  }
+  std::string digits = text;
+  std::erase(digits, '_');
+  char* end = nullptr;
+  errno = 0;
+  const std::int64_t whole = std::strtoll(digits.c_str(), &end, 0);
+  if (*end == '\0' && end != digits.c_str() && errno == 0) {
+    return whole;
+  }
+  const double real = std::strtod(digits.c_str(), &end);
+  return *end == '\0' && end != digits.c_str() && std::isfinite(real) ? Json(real) : Json(text);
+}
+
+// Turns nodes into JSON and counts as it goes: aliases make a short text mean a long one, and an
+// alias inside its own anchor makes it mean an endless one.
+class ToJson {
+ public:
+  explicit ToJson(const JsonLimits& limits) : limits_(limits) {}
+
+  Result<Json> value(const YAML::Node& node, std::size_t depth) {
+    if (++values_ > limits_.values || depth > limits_.depth) {
+      return Error{Code::kLimit, "nested too deep, or too many values"};
+    }
+    if (node.IsScalar()) {
+      return node.Tag() == "?" ? plain_value(node.Scalar()) : Json(node.Scalar());
+    }
+    if (node.IsSequence()) {
+      return list(node, depth);
+    }
+    return node.IsMap() ? object(node, depth) : Json(nullptr);
+  }
+
+ private:
+  Result<Json> list(const YAML::Node& node, std::size_t depth) {
+    Json items = Json::array();
+    for (const auto& entry : node) {
+      AB_TRY(item, value(entry, depth + 1));
+      items.push_back(std::move(item));
+    }
+    return items;
+  }
+
+  Result<Json> object(const YAML::Node& node, std::size_t depth) {
+    Json members = Json::object();
+    for (const auto& entry : node) {
+      const std::string line = "line " + std::to_string(entry.first.Mark().line + 1) + ": ";
+      if (!entry.first.IsScalar() || entry.first.Scalar() == "<<") {
+        return Error{Code::kInvalid, line + "a key must be one plain word"};
+      }
+      if (++keys_ > limits_.keys) {
+        return Error{Code::kLimit, "too many keys"};
+      }
+      const std::string& key = entry.first.Scalar();
+      AB_TRY(member, value(entry.second, depth + 1));
+      if (!members.emplace(key, std::move(member)).second) {
+        return Error{Code::kInvalid, line + escape_text(key, 64) + " is given twice"};
+      }
+    }
+    return members;
+  }
+
+  const JsonLimits& limits_;
+  std::size_t values_ = 0;
+  std::size_t keys_ = 0;
+};
+
 }  // namespace
+
+Result<Json> yaml_to_json(std::string_view text, const JsonLimits& limits) {
+  if (!is_utf8(text)) {
+    return Error{Code::kInvalid, "not UTF-8"};
+  }
+  try {
+    AB_TRY(node, load(text));
+    return ToJson(limits).value(node, 1);
+  } catch (const std::exception& problem) {
+    return Error{Code::kInvalid, escape_text(problem.what(), 300)};
+  }
+}
 
 YamlMap::YamlMap(std::unique_ptr<State> state) : state_(std::move(state)) {}
 YamlMap::YamlMap(YamlMap&&) noexcept = default;
@@ -76,16 +191,10 @@ YamlMap& YamlMap::operator=(YamlMap&&) noexcept = default;
 YamlMap::~YamlMap() = default;
 
 Result<YamlMap> YamlMap::parse(std::string_view text) {
-  if (text.size() > kMaxYamlBytes) {
-    return Error{Code::kLimit, "longer than " + std::to_string(kMaxYamlBytes) + " bytes"};
-  }
   auto state = std::make_unique<State>();
   try {
-    const std::string copy(text);
-    if (has_second_document(copy)) {
-      return Error{Code::kInvalid, "more than one YAML document, or none at all"};
-    }
-    state->node = YAML::Load(copy);
+    AB_TRY(node, load(text));
+    state->node = node;
     if (!state->node.IsMap() && !state->node.IsNull()) {
       return Error{Code::kInvalid, "the document must be a mapping"};
     }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace agentbox {
@@ -47,5 +48,11 @@ class YamlMap {
   explicit YamlMap(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+/// A whole YAML document as JSON, for files whose shape is somebody else's. Plain scalars mean what
+/// Kubernetes' tools take them for (YAML 1.1: `yes` is a boolean, `12` a number, `~` nothing); an
+/// empty document is null. Refused: more than one document, a key given twice, a merge key (`<<`),
+/// and what passes LIMITS once aliases are followed (Code::kLimit).
+[[nodiscard]] Result<Json> yaml_to_json(std::string_view text, const JsonLimits& limits = {});
 
 }  // namespace agentbox

@@ -63,3 +63,35 @@ TEST_CASE("what is no mapping, or no YAML, is an error") {
   CHECK(YamlMap::parse("").ok());
   CHECK(YamlMap::parse("# nothing\n").ok());
 }
+
+TEST_CASE("a document as JSON: scalars mean what Kubernetes' tools take them for") {
+  const auto json = yaml_to_json(
+      "s: word\nq: \"12\"\nb: yes\nz: ~\nempty:\ni: 12\nh: 0x1f\nf: 1.5\ndate: 2020-01-01\n"
+      "hex: deadbeef\nversion: 1.2.3\nlist: [a, {k: v}]\ntext: |\n  two\n  lines\n");
+  REQUIRE(json.ok());
+  CHECK(*json == Json::parse(R"({"s":"word","q":"12","b":true,"z":null,"empty":null,"i":12,"h":31,
+    "f":1.5,"date":"2020-01-01","hex":"deadbeef","version":"1.2.3","list":["a",{"k":"v"}],
+    "text":"two\nlines\n"})"));
+  CHECK(yaml_to_json("").value().is_null());
+  CHECK(yaml_to_json("{\"a\": [1]}").value() == Json::parse(R"({"a":[1]})"));
+}
+
+TEST_CASE("a document as JSON: what is ambiguous or endless is refused") {
+  CHECK(yaml_to_json("a: 1\nb: {c: 1, c: 2}\n").error().what == "line 2: c is given twice");
+  CHECK_FALSE(yaml_to_json("a: {<<: {b: 1}}\n").ok());
+  CHECK_FALSE(yaml_to_json("[a]: 1\n").ok());
+  CHECK_FALSE(yaml_to_json("null: 1\n").ok());
+  CHECK_FALSE(yaml_to_json("a: 1\n---\nb: 1\n").ok());
+  CHECK_FALSE(yaml_to_json("a: \xff\n").ok());
+  CHECK(yaml_to_json("&a [*a]\n").error().code == Code::kLimit);
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before;
+    for (int j = 0; j < 9; ++j) {
+      bomb += ", " + before;
+    }
+    bomb += "]\n";
+  }
+  CHECK(yaml_to_json(bomb).error().code == Code::kLimit);
+}
