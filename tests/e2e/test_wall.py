@@ -34,13 +34,24 @@ class Door:
 
     @staticmethod
     def is_listener(pid):
-        with open(f"/proc/{pid}/comm", encoding="utf-8") as name:
-            return name.read().strip() != "agentbox-net"
+        try:
+            return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip() != "agentbox-net"
+        except OSError:  # it ended meanwhile
+            return False
+
+    def seen(self):
+        """Both processes with their birthdays; nothing while one of them is not there."""
+        try:
+            found = [
+                (pid, Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[19])
+                for pid in self.processes()
+            ]
+        except OSError:
+            return []
+        return found if len(found) == 2 else []
 
     def identity(self):
-        pids = self.processes()
-        assert len(pids) == 2, pids
-        return [(pid, Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[19]) for pid in pids]
+        return wait_until("the door has both its processes", self.seen, 30)
 
     def limits(self):
         return [
@@ -136,7 +147,7 @@ def test_the_port_cannot_be_taken_while_the_listener_is_down(walled):
         for _ in range(10):
             old = door.identity()
             os.kill(old[1][0], signal.SIGKILL)
-            wait_until("another listens", lambda old=old: len(door.processes()) == 2 and door.identity() != old, 30)
+            wait_until("another listens", lambda old=old: door.seen() not in ([], old), 30)
         session.shell("touch stop")
         assert session.reply(call, 30)["result"]["structuredContent"]["stdout"] == "0 True\n"
     assert walled.session_works()
