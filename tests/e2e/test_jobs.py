@@ -75,7 +75,7 @@ def test_the_exit_code_of_a_job_that_ended_while_nobody_was_there_is_kept(shared
 
 def test_output_read_over_many_reconnects_is_the_same_to_the_byte(shared_door):
     lines = 200_000
-    script = f"i=0; while [ $i -lt 40 ]; do seq -f 'line %.0f' $((i*5000+1)) $((i*5000+5000)); sleep 0.05; i=$((i+1)); done; exit 4"
+    script = "i=0; while [ $i -lt 40 ]; do seq -f 'line %.0f' $((i*5000+1)) $((i*5000+5000)); sleep 0.05; i=$((i+1)); done; exit 4"
     wanted = "".join(f"line {number}\n" for number in range(1, lines + 1)).encode()
     with shared_door.target.session() as session:
         job = start(session, script, wait_seconds=0)["process_id"]

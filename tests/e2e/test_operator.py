@@ -11,8 +11,8 @@ from kit import programs
 from kit.box import LocalBox, ok
 from kit.mcp import Session
 from kit.processes import all_processes
-from kit.target import make_key, public_line
-from kit.waiting import PATIENCE, wait_until
+from kit.target import make_key
+from kit.waiting import PATIENCE
 
 
 def fails(status, *words, **arguments):
