@@ -17,6 +17,7 @@
 #include "base/process.h"
 #include "base/record_io.h"
 #include "support/catch.h"
+#include "unit/agentbox/processes.h"
 #include "unit/agentbox/temporary_folder.h"
 
 using namespace agentbox;
@@ -26,16 +27,6 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 namespace {
-
-bool process_with(const std::string& word) {
-  for (const std::string& name : names_in("/proc")) {
-    if (name.find_first_not_of("0123456789") == std::string::npos &&
-        file_content("/proc/" + name + "/cmdline").find(word) != std::string::npos) {
-      return true;
-    }
-  }
-  return false;
-}
 
 // Our ends of one session.
 struct Session {

@@ -7,6 +7,7 @@
 #include "agentbox/process_stat.h"
 #include "base/text.h"
 #include "support/catch.h"
+#include "unit/agentbox/processes.h"
 #include "unit/agentbox/tool_fixture.h"
 
 using namespace agentbox;
@@ -14,16 +15,6 @@ using namespace agentbox::mcp;
 using namespace agentbox::test;
 
 namespace {
-
-bool process_with(const std::string& word) {
-  for (const std::string& name : names_in("/proc")) {
-    if (name.find_first_not_of("0123456789") == std::string::npos &&
-        file_content("/proc/" + name + "/cmdline").find(word) != std::string::npos) {
-      return true;
-    }
-  }
-  return false;
-}
 
 OrderedJson start(ToolFixture& box, const std::string& arguments) {
   return box.structured(process_start_tool(), arguments);

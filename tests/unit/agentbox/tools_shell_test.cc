@@ -9,6 +9,7 @@
 #include "agentbox/commands.h"
 #include "base/text.h"
 #include "support/catch.h"
+#include "unit/agentbox/processes.h"
 #include "unit/agentbox/tool_fixture.h"
 
 using namespace agentbox;
@@ -28,17 +29,6 @@ std::string command(const std::string& text) {
   OrderedJson json;
   json["command"] = text;
   return dump_json(json);
-}
-
-// Whether any process of ours has WORD in its command line.
-bool process_with(const std::string& word) {
-  for (const std::string& name : names_in("/proc")) {
-    if (name.find_first_not_of("0123456789") == std::string::npos &&
-        file_content("/proc/" + name + "/cmdline").find(word) != std::string::npos) {
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
