@@ -1,6 +1,7 @@
 # Builds the three programs on Debian 12. Two images come out of it:
-#   docker build --target door -t agentbox-door .      the SSH door; uid 1001, port 2222
-#   docker build --target operator -t agentbox .       agentbox-provision and the others, for an operator
+#   docker build --target door -t agentbox-door:0.1.0 .   the SSH door; uid 1001, port 2222; for pods, which
+#                                                         take agent-box out of it as well
+#   docker build --target operator -t agentbox .          agentbox-provision and the others, for an operator
 FROM debian:12 AS build
 WORKDIR /source
 COPY . .
@@ -16,6 +17,9 @@ RUN apt-get update \
 # Mode 0711: a program that its own user cannot read cannot be seized through ptrace as it starts.
 FROM runtime AS door
 COPY --from=build --chmod=0711 /source/build/release/bin/agentbox-sshd /usr/bin/agentbox-sshd
+COPY --from=build --chmod=0644 /source/config/agentbox-sshd.yaml /etc/agentbox/agentbox-sshd.yaml
+# A pod's init container copies it, readable here, to where the box's container runs it from, unreadable there.
+COPY --from=build --chmod=0755 /source/build/release/bin/agent-box /usr/lib/agentbox/agent-box
 USER 1001:1001
 EXPOSE 2222
 ENTRYPOINT ["/usr/bin/agentbox-sshd"]
@@ -23,7 +27,7 @@ CMD ["--config", "/etc/agentbox/agentbox-sshd.yaml"]
 
 FROM runtime AS operator
 RUN apt-get update \
- && apt-get install -y --no-install-recommends bubblewrap openssh-client \
+ && apt-get install -y --no-install-recommends bubblewrap ca-certificates libcurl4 openssh-client \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build --chmod=0711 /source/build/release/bin/ /usr/bin/
 ENTRYPOINT ["/usr/bin/agentbox-provision"]

@@ -67,7 +67,18 @@ Status finish_connect(int fd, Deadline deadline) {
   return {};
 }
 
+// A name or address: what else was given by mistake is not asked of the resolver.
+bool is_host(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_' || c == ':' || c == '%';
+  });
+}
+
 Result<UniqueFd> connect_tcp(const std::string& host, std::uint16_t port, Deadline deadline) {
+  if (!is_host(host)) {
+    return Error{Code::kInvalid, "not a host name or address: " + escape_text(host, 80)};
+  }
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | AI_ADDRCONFIG;
@@ -183,15 +194,15 @@ SshClient::~SshClient() {
 
 namespace {
 
-// Key exchange with HOST on the algorithms above; HOST_KEYS are the host key algorithms offered.
-Result<SessionHandle> exchange_keys(const std::string& host, std::uint16_t port,
+// Key exchange over FD with HOST on the algorithms above; HOST_KEYS are the host key algorithms
+// offered.
+Result<SessionHandle> exchange_keys(UniqueFd fd, const std::string& host, std::uint16_t port,
                                     const char* host_keys, Deadline deadline) {
   SessionHandle session(ssh_new());
   if (!session) {
     return Error{Code::kSystem, "out of memory"};
   }
   AB_CHECK(set_options(session.get(), host, port, host_keys));
-  AB_TRY(fd, connect_tcp(host, port, deadline));
   const int number = fd.release();  // libssh closes it from here on
   if (ssh_options_set(session.get(), SSH_OPTIONS_FD, &number) != SSH_OK) {
     return session_error(session.get(), "connect");
@@ -216,8 +227,19 @@ Result<PublicKey> shown_host_key(ssh_session session) {
 }  // namespace
 
 Result<SshClient> SshClient::connect(const Target& target, Deadline deadline) {
+  AB_TRY(fd, connect_tcp(target.host, target.port, deadline));
+  return connect_on(std::move(fd), target, deadline);
+}
+
+Result<SshClient> SshClient::connect_over(UniqueFd socket, const PublicKey& host_key,
+                                          Deadline deadline) {
+  AB_CHECK(set_nonblocking(socket.get(), true));
+  return connect_on(std::move(socket), {"forwarded", 22, host_key}, deadline);
+}
+
+Result<SshClient> SshClient::connect_on(UniqueFd socket, const Target& target, Deadline deadline) {
   const bool rsa = target.host_key.type() == "ssh-rsa";
-  AB_TRY(session, exchange_keys(target.host, target.port,
+  AB_TRY(session, exchange_keys(std::move(socket), target.host, target.port,
                                 rsa ? kRsaHostKeys : target.host_key.type().c_str(), deadline));
   AB_TRY(shown, shown_host_key(session.get()));
   if (shown.blob() != target.host_key.blob()) {
@@ -231,7 +253,8 @@ Result<SshClient> SshClient::connect(const Target& target, Deadline deadline) {
 }
 
 Result<PublicKey> fetch_host_key(const std::string& host, std::uint16_t port, Deadline deadline) {
-  AB_TRY(session, exchange_keys(host, port, "ssh-ed25519", deadline));
+  AB_TRY(fd, connect_tcp(host, port, deadline));
+  AB_TRY(session, exchange_keys(std::move(fd), host, port, "ssh-ed25519", deadline));
   auto key = shown_host_key(session.get());
   ssh_disconnect(session.get());
   return key;

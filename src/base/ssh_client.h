@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/handle.h"
 #include "base/public_key.h"
 #include "base/result.h"
 #include "base/ssh_key.h"
@@ -59,6 +60,10 @@ class SshClient {
   /// Connects and exchanges keys. Code::kDenied where the host key is another one.
   [[nodiscard]] static Result<SshClient> connect(const Target& target, Deadline deadline);
 
+  /// The same over SOCKET, a connection to it that somebody else has made.
+  [[nodiscard]] static Result<SshClient> connect_over(UniqueFd socket, const PublicKey& host_key,
+                                                      Deadline deadline);
+
   SshClient(SshClient&&) noexcept;
   SshClient& operator=(SshClient&&) noexcept;
   SshClient(const SshClient&) = delete;
@@ -78,6 +83,8 @@ class SshClient {
   friend Result<PublicKey> fetch_host_key(const std::string& host, std::uint16_t port,
                                           Deadline deadline);
   struct State;
+  [[nodiscard]] static Result<SshClient> connect_on(UniqueFd socket, const Target& target,
+                                                    Deadline deadline);
   explicit SshClient(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

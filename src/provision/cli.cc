@@ -15,9 +15,7 @@ namespace {
 constexpr const char* kProgram = "agentbox-provision";
 constexpr const char* kAbout =
     "Makes a box for an AI agent, reached over SSH with one key and nothing else, and proves it.\n"
-    "A box is a place on this machine (--local). Boxes in a cluster (--kubernetes) are not "
-    "available "
-    "in this build yet.";
+    "A box is a place on this machine (--local), or a pod of a cluster (--kubernetes).";
 
 constexpr const char* kFooter =
     "Exit codes: 0 ok, 1 failed, 2 usage, 3 no such box, 4 refused, 5 unreachable or timed out,\n"
@@ -28,6 +26,9 @@ constexpr const char* kFooter =
     "                                  ~/.local/state/agentbox; as root /var/lib/agentbox)\n"
     "             AGENTBOX_PROGRAMS    folder of agentbox-sshd and agent-box (default: beside "
     "this)\n"
+    "             KUBECONFIG           as kubectl has it\n"
+    "With --kubernetes there are create, status, list, handoff, suspend, resume, rotate, revoke\n"
+    "(without --evict) and delete so far.\n"
     "A local box has no CPU, memory, disk or network limit of its own.";
 
 struct FormatName {
@@ -89,7 +90,8 @@ struct Words {
   std::string shell;
   std::optional<BoxName> box;  ///< NAME, once it has passed its grammar
   bool cluster_flag = false;
-  std::string cluster_word;
+  kube::AccessOptions cluster;
+  std::vector<std::string> commands;
 };
 
 Misused misuse(std::string message, Output output, std::string next = {}) {
@@ -113,11 +115,6 @@ void add_name(CLI::App& app, Words& words) {
       ->required();
 }
 
-void add_cluster_word(CLI::App& app, Words& words, const char* flag) {
-  app.add_option(flag, words.cluster_word, "Only with --kubernetes (not in this build yet)")
-      ->group("");
-}
-
 void add_create_options(CLI::App& app, Words& words) {
   app.add_option("-f,--file", words.create.spec_file,
                  "What the box shall be, as YAML: keys, identity, workspace, isolation")
@@ -136,12 +133,15 @@ void add_create_options(CLI::App& app, Words& words) {
       ->type_name("DIR");
   app.add_flag("--no-isolation", words.create.no_isolation,
                "Run the box without bubblewrap: the agent can then do all that its user can");
-  for (const char* flag : {"--from-pool", "--image", "--size", "--gateway"}) {
-    add_cluster_word(app, words, flag);
-  }
+  app.add_option("--image", words.create.image,
+                 "In a cluster: what the agent works in, any Linux image (default: the door's)")
+      ->type_name("IMAGE");
+  app.add_option("--size", words.create.size,
+                 "In a cluster: size of the volume with workspace, home and /tmp (default: 1Gi)")
+      ->type_name("AMOUNT");
 }
 
-constexpr std::array<Entry, 19> kEntries = {{
+constexpr std::array<Entry, 22> kEntries = {{
     {"create", "Make a box, start it and prove its key; an equal box that exists is reported",
      false,
      [](CLI::App& app, Words& words) {
@@ -305,11 +305,46 @@ constexpr std::array<Entry, 19> kEntries = {{
                          : words.shell == "zsh" ? Shell::kZsh
                                                 : Shell::kFish};
      }},
+    {"render", "Print the objects that create --kubernetes makes, without the private key", false,
+     [](CLI::App& app, Words& words) {
+       add_name(app, words);
+       add_create_options(app, words);
+     },
+     [](const Words& words) -> Command {
+       return Render{*words.box, words.create};
+     }},
+    {"preflight", "Find out what a cluster lacks for boxes; nothing is changed", false,
+     [](CLI::App&, Words&) {}, [](const Words&) -> Command { return Preflight{}; }},
+    {"rbac", "Print the Role that commands need in a cluster", false,
+     [](CLI::App& app, Words& words) {
+       app.add_option("COMMAND", words.commands, "create, status, list, suspend, ...")->required();
+     },
+     [](const Words& words) -> Command { return ShowRole{words.commands}; }},
     {"manual", "Print the manual page", true, [](CLI::App&, Words&) {},
      [](const Words&) -> Command { return Manual{}; }},
     {"supervise", "Keep the door and the box side of a local box running", true, add_name,
      [](const Words& words) -> Command { return Supervise{*words.box}; }},
 }};
+
+void add_cluster_options(CLI::App& app, Words& words) {
+  app.add_flag("--kubernetes", words.cluster_flag,
+               "A box in a cluster; implied by each of the following");
+  app.add_option("--context", words.cluster.overrides.context, "Context of the kubeconfig")
+      ->type_name("NAME");
+  app.add_option("--namespace", words.cluster.overrides.ns, "Namespace of the boxes")
+      ->type_name("NAME");
+  app.add_option("--kubeconfig", words.cluster.kubeconfig,
+                 "The kubeconfig (default: $KUBECONFIG or ~/.kube/config). Others must not be able "
+                 "to write it")
+      ->type_name("FILE");
+  app.add_option("--exec-plugins", words.cluster.exec_plugins,
+                 "deny, or allow=NAME,...: the programs that a kubeconfig may run (default: all)")
+      ->type_name("RULE");
+  app.add_flag(
+      "--port-forward", words.cluster.port_forward,
+      "Prove the keys through the cluster's port-forward: for a box that cannot be reached "
+      "from here (needs the rights of `rbac port-forward`)");
+}
 
 void declare(CLI::App& app, Words& words) {
   app.fallthrough();
@@ -321,11 +356,7 @@ void declare(CLI::App& app, Words& words) {
   app.add_option("--programs", words.programs, "Folder of agentbox-sshd and agent-box")
       ->type_name("DIR");
   app.add_flag("--local", words.local, "A box on this machine (the default)");
-  app.add_flag("--kubernetes", words.cluster_flag,
-               "A box in a cluster (not available in this build yet)");
-  for (const char* flag : {"--context", "--namespace"}) {
-    add_cluster_word(app, words, flag);
-  }
+  add_cluster_options(app, words);
   for (const Entry& entry : kEntries) {
     CLI::App* sub = app.add_subcommand(entry.name, entry.about);
     entry.declare(*sub, words);
@@ -346,12 +377,25 @@ Output wanted_output(const std::vector<std::string>& arguments) {
   return Output::kText;
 }
 
+// Those that go to a cluster, or are about one.
+bool is_for_cluster(const std::string& command, const Words& words) {
+  const kube::AccessOptions& asked = words.cluster;
+  return words.cluster_flag || !asked.overrides.context.empty() || !asked.overrides.ns.empty() ||
+         !asked.kubeconfig.empty() || !asked.exec_plugins.empty() || asked.port_forward ||
+         command == "preflight" || command == "rbac" || command == "render";
+}
+
 std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words, Output output) {
-  if (words.cluster_flag || !words.cluster_word.empty()) {
-    return misuse("boxes in a cluster are not available in this build yet", output,
-                  "leave out the options for clusters; the box is then made on this machine");
-  }
   const CLI::App& chosen = *app.get_subcommands().front();
+  const bool in_cluster = is_for_cluster(chosen.get_name(), words);
+  if (in_cluster && words.local) {
+    return misuse("--local is for a box on this machine, the other options are for a cluster",
+                  output, "leave one of them out");
+  }
+  if (!in_cluster && !(words.create.image.empty() && words.create.size.empty())) {
+    return misuse("--image and --size are for a box in a cluster", output,
+                  "add --kubernetes, or leave them out");
+  }
   if (chosen.get_option_no_throw("NAME") != nullptr) {
     auto name = BoxName::parse(words.name);
     if (!name.ok()) {
@@ -368,7 +412,11 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
   const auto* entry = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& candidate) {
     return candidate.name == chosen.get_name();
   });
-  return Invocation{entry->build(words), output, words.programs};
+  Invocation invocation{entry->build(words), output, words.programs};
+  if (in_cluster) {
+    invocation.cluster = words.cluster;
+  }
+  return invocation;
 }
 
 // `TEXT:{a,b}` where the library has been told the choices, else `TEXT`.

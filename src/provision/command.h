@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "provision/kube/connection.h"
 #include "provision/name.h"
 
 namespace agentbox::provision {
@@ -36,6 +38,8 @@ struct CreateOptions {
   std::string identity_file;           ///< --identity
   std::string workspace;               ///< --workspace
   bool no_isolation = false;
+  std::string image;  ///< --image: what the agent works in, in a cluster
+  std::string size;   ///< --size: of the volume, in a cluster
 };
 
 struct Create {
@@ -117,14 +121,27 @@ struct Supervise {
   BoxName name;
 };
 
-using Command =
-    std::variant<Create, ShowStatus, List, Handoff, Suspend, Resume, Verify, Delete, Call, Logs,
-                 Rotate, Revoke, Pull, Push, Doctor, Audit, Completion, Manual, Supervise>;
+/// The objects that create --kubernetes would apply; no cluster is asked.
+struct Render {
+  BoxName name;
+  CreateOptions options;
+};
+/// What a cluster lacks for boxes.
+struct Preflight {};
+/// The Role that commands need in a cluster.
+struct ShowRole {
+  std::vector<std::string> commands;
+};
+
+using Command = std::variant<Create, ShowStatus, List, Handoff, Suspend, Resume, Verify, Delete,
+                             Call, Logs, Rotate, Revoke, Pull, Push, Doctor, Audit, Completion,
+                             Manual, Supervise, Render, Preflight, ShowRole>;
 
 struct Invocation {
   Command command;
   Output output = Output::kText;
   std::string programs;  ///< folder of the other programs; empty: beside this one
+  std::optional<kube::AccessOptions> cluster = {};  ///< nothing: boxes on this machine
 };
 
 }  // namespace agentbox::provision

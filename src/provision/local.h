@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "provision/answer.h"
+#include "provision/backend.h"
 #include "provision/command.h"
 #include "provision/key_change.h"
 #include "provision/report.h"
@@ -14,7 +15,7 @@
 
 namespace agentbox::provision {
 
-class LocalBackend {
+class LocalBackend final : public Backend {
  public:
   /// PROGRAMS is the folder of the other programs, or empty.
   LocalBackend(Store store, std::string programs)
@@ -23,34 +24,26 @@ class LocalBackend {
   [[nodiscard]] const Store& store() const { return store_; }
   [[nodiscard]] const std::string& programs() const { return programs_; }
 
-  /// Each is safe to repeat, and says whether it changed anything.
-  struct Changed {
-    BoxView view;
-    bool changed = false;
-  };
-  [[nodiscard]] Answer<Changed> create(const BoxName& name, const CreateOptions& options) const;
-  [[nodiscard]] Answer<Changed> suspend(const BoxName& name) const;
-  [[nodiscard]] Answer<Changed> resume(const BoxName& name) const;
+  [[nodiscard]] Answer<Changed> create(const BoxName& name,
+                                       const CreateOptions& options) const override;
+  [[nodiscard]] Answer<Changed> suspend(const BoxName& name) const override;
+  [[nodiscard]] Answer<Changed> resume(const BoxName& name) const override;
 
-  struct Removed {
-    bool changed = false;
-    std::string kept_workspace;  ///< where it lies, where it was to be kept
-  };
-  [[nodiscard]] Answer<Removed> remove(const BoxName& name, bool keep_workspace) const;
+  [[nodiscard]] Answer<Removed> remove(const BoxName& name, bool keep_workspace) const override;
 
   /// Lets in the keys of KEY_FILES alone; without them a new ed25519 key, whose private half takes
   /// the place of the old. A running box has both until the new ones are proven; then the old are
   /// dropped, proven refused, and their sessions have ended. Cut short, it can be run again.
   [[nodiscard]] Answer<KeysDone> rotate(const BoxName& name,
-                                        const std::vector<std::string>& key_files) const;
+                                        const std::vector<std::string>& key_files) const override;
   /// Locks out KEY (a fingerprint, or a file with its public half) for good, and ends its sessions.
   /// EVICT: also ends everything that runs in the box and makes a new host key.
   [[nodiscard]] Answer<KeysDone> revoke(const BoxName& name, const std::string& key,
-                                        bool evict) const;
+                                        bool evict) const override;
 
   /// PROBE: also whether it answers on its pinned host key.
-  [[nodiscard]] Answer<BoxView> view(const BoxName& name, bool probe) const;
-  [[nodiscard]] Answer<std::vector<BoxView>> views() const;
+  [[nodiscard]] Answer<BoxView> view(const BoxName& name, bool probe) const override;
+  [[nodiscard]] Answer<std::vector<BoxView>> views() const override;
 
  private:
   struct Held {

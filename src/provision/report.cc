@@ -37,6 +37,12 @@ std::string list_line(const BoxView& view) {
          (view.record.spec.isolation == Isolation::kNone ? "  NO ISOLATION" : "") + "\n";
 }
 
+bool in_cluster(const BoxView& view) { return view.backend == "kubernetes"; }
+
+OrderedJson said(const std::string& words) {
+  return words.empty() ? OrderedJson::array() : OrderedJson::array({words});
+}
+
 // Before its port and host key are decided a box has no address to print.
 bool has_address(const BoxView& view) {
   return view.record.port != 0 && !view.record.host_key.empty();
@@ -68,7 +74,7 @@ std::string_view isolation_warning() {
 OrderedJson box_json(const BoxView& view) {
   OrderedJson json;
   json["name"] = view.record.name.text();
-  json["backend"] = "local";
+  json["backend"] = view.backend;
   json["state"] = text_of(view.state);
   if (!view.reason.empty()) {
     json["reason"] = view.reason;
@@ -81,7 +87,13 @@ OrderedJson box_json(const BoxView& view) {
     json["keys"].push_back(std::move(key));
   }
   json["generation"] = view.record.generation;
-  json["isolation"] = text_of(view.record.spec.isolation);
+  if (in_cluster(view)) {
+    json["namespace"] = view.ns;
+    json["egress"] = view.egress;
+    json["checked"] = said(view.checked);
+    json["not_checked"] = said(view.not_checked);
+  }
+  json["isolation"] = in_cluster(view) ? "pod" : text_of(view.record.spec.isolation);
   json["workspace"] = view.workspace;
   if (has_address(view)) {
     json["ssh"] = ssh_json(view);
@@ -104,6 +116,7 @@ std::string box_text(const BoxView& view) {
   if (view.record.spec.isolation == Isolation::kNone) {
     text += "WARNING    " + std::string(isolation_warning()) + "\n";
   }
+  text += in_cluster(view) ? "namespace  " + view.ns + "\negress     " + view.egress + "\n" : "";
   text += "workspace  " + view.workspace + "\n";
   for (const NamedKey& entry : view.record.keys) {
     text += "key        " + entry.key.fingerprint() + " " + entry.label + "\n";
@@ -115,6 +128,8 @@ std::string box_text(const BoxView& view) {
     }
     text += "ssh        " + shell_line(ssh_command(view.ssh)) + "\n";
   }
+  text += view.checked.empty() ? "" : "checked    " + view.checked + "\n";
+  text += view.not_checked.empty() ? "" : "UNCHECKED  " + view.not_checked + "\n";
   return text;
 }
 
@@ -156,7 +171,9 @@ Report keys_report(const KeysDone& done) {
   report.json["changed"] = done.changed;
   report.json["added"] = fingerprints_json(done.added);
   report.json["gone"] = fingerprints_json(done.gone);
-  report.json["sessions_ended"] = done.sessions_ended;
+  // In a cluster the door ends them as well, and nobody counts them here.
+  report.json["sessions_ended"] =
+      in_cluster(done.view) ? OrderedJson(nullptr) : OrderedJson(done.sessions_ended);
   report.json["proven"] = done.proven;
   report.json["proofs"] = done.proofs;
   report.text = keys_lines("added      ", done.added) + keys_lines("gone       ", done.gone);
@@ -164,9 +181,13 @@ Report keys_report(const KeysDone& done) {
     report.text += "proven     " + proof + "\n";
   }
   if (!done.proven) {
-    report.text += "NOT PROVEN the box does not run; resume proves it\n";
+    report.text += done.view.not_checked.empty()
+                       ? "NOT PROVEN the box does not run; resume proves it\n"
+                       : "NOT PROVEN over SSH; the result says why\n";
   }
-  report.text += "sessions   " + std::to_string(done.sessions_ended) + " ended\n";
+  if (!in_cluster(done.view)) {
+    report.text += "sessions   " + std::to_string(done.sessions_ended) + " ended\n";
+  }
   return report;
 }
 

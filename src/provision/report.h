@@ -32,8 +32,13 @@ struct BoxView {
   BoxRecord record;
   SshFacts ssh;
   State state = State::kStopped;
-  std::string reason;     ///< why it is not running, where that is known
-  std::string workspace;  ///< where the agent's files lie
+  std::string reason;             ///< why it is not running, where that is known
+  std::string workspace;          ///< where the agent's files lie
+  std::string backend = "local";  ///< or kubernetes
+  std::string ns = {};            ///< the box's namespace in a cluster
+  std::string egress = {};        ///< what a box in a cluster may reach
+  std::string checked = {};       ///< what was proven over SSH just now
+  std::string not_checked = {};   ///< what could not be, and why
 };
 
 /// `{"name","backend","state","keys","generation","ssh":{...},"mcpServers":{...}}` and more.

@@ -11,10 +11,11 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "provision/audit_report.h"
-#include "provision/bundle.h"
+#include "provision/backend_commands.h"
 #include "provision/cli.h"
 #include "provision/completion.h"
 #include "provision/doctor.h"
+#include "provision/kube/commands.h"
 #include "provision/local.h"
 #include "provision/logs.h"
 #include "provision/manual.h"
@@ -30,11 +31,6 @@ namespace {
 
 /// Arguments of a tool on standard input: a line of the protocol is at most 16 MiB.
 constexpr std::size_t kMaxArgumentBytes = 15U << 20U;
-
-// create prints the same JSON whether it made the box or found it, so that it can be repeated.
-Report said(const LocalBackend::Changed& done, std::string_view did, std::string_view did_not) {
-  return done_report(done.view, done.changed ? did : did_not);
-}
 
 Answer<Json> read_arguments(const std::string& given) {
   std::string text = given;
@@ -67,32 +63,6 @@ Answer<Report> call_tool(const LocalBackend& backend, const Call& call) {
   return report;
 }
 
-Report removed_report(const BoxName& name, const LocalBackend::Removed& removed) {
-  Report report;
-  report.json["name"] = name.text();
-  report.json["changed"] = removed.changed;
-  report.text = removed.changed ? "box " + name.text() + " is deleted\n"
-                                : "there was no box " + name.text() + "; nothing to do\n";
-  if (!removed.kept_workspace.empty()) {
-    report.json["workspace"] = removed.kept_workspace;
-    report.text += "its workspace is kept in " + removed.kept_workspace + "\n";
-  }
-  return report;
-}
-
-Report handoff_report(const BoxView& view, Format format) {
-  if (format == Format::kJson) {
-    Report report = box_report(view);
-    report.text = dump_json(report.json, 2) + "\n";
-    return report;
-  }
-  Report report;
-  report.text = render_handoff(view.ssh, format);
-  report.json["name"] = view.record.name.text();
-  report.json["text"] = report.text;
-  return report;
-}
-
 Report text_report(std::string text) {
   Report report;
   report.json["text"] = text;
@@ -101,58 +71,16 @@ Report text_report(std::string text) {
 }
 
 // What each command does; all else is getting there and back.
-class Runner {
+class Runner : public BackendCommands {
  public:
-  explicit Runner(const LocalBackend& backend) : backend_(backend) {}
+  explicit Runner(const LocalBackend& backend) : BackendCommands(backend), backend_(backend) {}
+  using BackendCommands::operator();
 
-  Answer<Report> operator()(const Create& command) const {
-    AB_TRY(done, backend_.create(command.name, command.options));
-    return said(done, "is made, running and proven", "exists already; nothing was changed");
-  }
-  Answer<Report> operator()(const ShowStatus& command) const {
-    AB_TRY(view, backend_.view(command.name, true));
-    return box_report(view);
-  }
-  Answer<Report> operator()(const List&) const {
-    AB_TRY(views, backend_.views());
-    return list_report(views);
-  }
-  Answer<Report> operator()(const Handoff& command) const {
-    AB_TRY(view, backend_.view(command.name, false));
-    if (view.record.port == 0 || view.record.host_key.empty()) {
-      return Failure{Exit::kRefused, "box " + command.name.text() + " is not finished",
-                     "run create again, or delete it"};
-    }
-    if (!command.bundle.empty()) {
-      return write_bundle(view, command.bundle, command.with_identity);
-    }
-    return handoff_report(view, command.format);
-  }
-  Answer<Report> operator()(const Suspend& command) const {
-    AB_TRY(done, backend_.suspend(command.name));
-    return said(done, "is suspended", "is suspended already");
-  }
-  Answer<Report> operator()(const Resume& command) const {
-    AB_TRY(done, backend_.resume(command.name));
-    return said(done, "is running again and proven", "is running already");
-  }
   Answer<Report> operator()(const Verify& command) const { return verify(backend_, command); }
-  Answer<Report> operator()(const Delete& command) const {
-    AB_TRY(removed, backend_.remove(command.name, command.keep_workspace));
-    return removed_report(command.name, removed);
-  }
   Answer<Report> operator()(const Call& command) const { return call_tool(backend_, command); }
   Answer<Report> operator()(const Logs& command) const {
     AB_TRY(record, backend_.store().load_existing(command.name));
     return last_lines(backend_.store().paths(record.name), record.name.text(), command.lines);
-  }
-  Answer<Report> operator()(const Rotate& command) const {
-    AB_TRY(done, backend_.rotate(command.name, command.key_files));
-    return rotated_report(done);
-  }
-  Answer<Report> operator()(const Revoke& command) const {
-    AB_TRY(done, backend_.revoke(command.name, command.key, command.evict));
-    return revoked_report(done);
   }
   Answer<Report> operator()(const Pull& command) const { return pull(backend_.store(), command); }
   Answer<Report> operator()(const Push& command) const { return push(backend_.store(), command); }
@@ -170,6 +98,10 @@ class Runner {
     AB_CHECK(supervise(backend_.store(), command.name));
     return Report{};
   }
+  // These never get here: they are about a cluster alone.
+  Answer<Report> operator()(const Render&) const { return Report{}; }
+  Answer<Report> operator()(const Preflight&) const { return Report{}; }
+  Answer<Report> operator()(const ShowRole&) const { return Report{}; }
 
  private:
   const LocalBackend& backend_;
@@ -187,7 +119,17 @@ int fail(const Failure& failure, Output output) {
 }
 
 Answer<Report> carry_out(const Invocation& invocation) {
+  const std::string ns = invocation.cluster ? invocation.cluster->overrides.ns : "";
+  if (const auto* shown = std::get_if<Render>(&invocation.command)) {
+    return kube::render(*shown, ns);
+  }
+  if (const auto* shown = std::get_if<ShowRole>(&invocation.command)) {
+    return kube::show_role(*shown, ns);
+  }
   AB_TRY(store, Store::find());
+  if (invocation.cluster) {
+    return kube::run_in_cluster(invocation, store);
+  }
   const LocalBackend backend(std::move(store), invocation.programs);
   return std::visit(Runner(backend), invocation.command);
 }

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The flags over the file: lists are joined, single values are replaced.
-Answer<CreateOptions> with_file(CreateOptions options) {
+Answer<CreateOptions> with_file(CreateOptions options, kube::KubeSpec& cluster) {
   if (options.spec_file.empty()) {
     return options;
   }
@@ -40,6 +40,7 @@ Answer<CreateOptions> with_file(CreateOptions options) {
     options.workspace = seen_from_file(file->workspace);
   }
   options.no_isolation = options.no_isolation || file->isolation == "none";
+  cluster = std::move(file->cluster);
   return options;
 }
 
@@ -66,8 +67,14 @@ void add_once(std::vector<NamedKey>& keys, const NamedKey& entry) {
 }  // namespace
 
 Answer<WantedBox> read_wanted_box(const CreateOptions& given) {
-  AB_TRY(options, with_file(given));
   WantedBox wanted;
+  AB_TRY(options, with_file(given, wanted.cluster));
+  if (!options.image.empty()) {
+    wanted.cluster.image = options.image;
+  }
+  if (!options.size.empty()) {
+    wanted.cluster.size = options.size;
+  }
   for (const std::string& file : options.key_files) {
     AB_TRY(keys, read_public_keys(file));
     for (const NamedKey& entry : keys) {

@@ -6,12 +6,14 @@
 #include "provision/answer.h"
 #include "provision/box.h"
 #include "provision/command.h"
+#include "provision/kube/kube_spec.h"
 
 namespace agentbox::provision {
 
 struct WantedBox {
   BoxSpec spec;
   std::vector<NamedKey> keys;  ///< spec.keys and the identity's public half
+  kube::KubeSpec cluster;      ///< what only a box in a cluster has; not checked yet
 };
 
 [[nodiscard]] Answer<WantedBox> read_wanted_box(const CreateOptions& options);

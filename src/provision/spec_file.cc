@@ -4,6 +4,26 @@
 #include "base/yaml.h"
 
 namespace agentbox::provision {
+namespace {
+
+Status read_cluster(YamlMap map, kube::KubeSpec& spec) {
+  std::string egress(kube::text_of(spec.egress));
+  map.text("door_image", spec.door_image);
+  map.text("image", spec.image);
+  map.text("size", spec.size);
+  map.text("cpu", spec.cpu);
+  map.text("memory", spec.memory);
+  map.text("storage_class", spec.storage_class);
+  map.text("runtime_class", spec.runtime_class);
+  map.choice("egress", egress, {"none", "dns", "internet", "list"});
+  map.texts("egress_to", spec.egress_to);
+  AB_CHECK(map.finish());
+  AB_TRY(parsed, kube::parse_egress(egress));
+  spec.egress = parsed;
+  return {};
+}
+
+}  // namespace
 
 Result<SpecFile> parse_spec_file(std::string_view text) {
   AB_TRY(map, YamlMap::parse(text));
@@ -12,6 +32,7 @@ Result<SpecFile> parse_spec_file(std::string_view text) {
   map.text("identity", file.identity);
   map.text("workspace", file.workspace);
   map.choice("isolation", file.isolation, {"bubblewrap", "none"});
+  AB_CHECK(read_cluster(map.map("kubernetes"), file.cluster));
   AB_CHECK(map.finish());
   return file;
 }

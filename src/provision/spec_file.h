@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "provision/kube/kube_spec.h"
 
 namespace agentbox::provision {
 
@@ -15,6 +16,7 @@ struct SpecFile {
   std::string identity;           ///< the client's private key
   std::string workspace;
   std::string isolation = "bubblewrap";  ///< or none
+  kube::KubeSpec cluster;                ///< under `kubernetes:`; checked by kube::check_spec()
 };
 
 /// Strict: an unknown key is an Error with its line.

@@ -33,6 +33,11 @@ class Store {
   /// From the environment; the folder itself is made only by lock_new().
   [[nodiscard]] static Answer<Store> find();
 
+  /// A store of its own in FOLDER of this one's root.
+  [[nodiscard]] Store within(const std::string& folder) const {
+    return Store(root_ + "/" + folder);
+  }
+
   [[nodiscard]] const std::string& root() const { return root_; }
   [[nodiscard]] BoxPaths paths(const BoxName& name) const { return paths_of(root_, name); }
 

@@ -27,9 +27,6 @@ TEST_CASE("the shape is the command line's own table, without what is hidden") {
   for (const CommandShape& command : shape.commands) {
     CHECK(command.name != "supervise");
     CHECK(command.name != "manual");
-    for (const OptionShape& option : command.options) {
-      CHECK(option.names.front() != "--image");
-    }
   }
   const CommandShape& handoff = command_of(shape, "handoff");
   REQUIRE(handoff.positionals.size() == 1);

@@ -36,7 +36,10 @@ TEST_CASE("the example has every key, each at its default") {
   const std::string path = std::string(AGENTBOX_SOURCE_DIR) + "/config/provision.example.yaml";
   const auto text = agentbox::read_file_capped(path, 1U << 16U);
   REQUIRE(text.ok());
-  for (const std::string key : {"keys:", "identity:", "workspace:", "isolation:"}) {
+  for (const std::string key :
+       {"keys:", "identity:", "workspace:", "isolation:", "kubernetes:", "  door_image:",
+        "  image:", "  size:", "  cpu:", "  memory:", "  storage_class:", "  runtime_class:",
+        "  egress:", "  egress_to:"}) {
     CAPTURE(key);
     CHECK(text->find("\n" + key) != std::string::npos);
   }
@@ -47,4 +50,22 @@ TEST_CASE("the example has every key, each at its default") {
   CHECK(file->identity == defaults.identity);
   CHECK(file->workspace == defaults.workspace);
   CHECK(file->isolation == defaults.isolation);
+  CHECK(file->cluster.door_image == defaults.cluster.door_image);
+  CHECK(file->cluster.image == defaults.cluster.image);
+  CHECK(file->cluster.size == defaults.cluster.size);
+  CHECK(file->cluster.cpu == defaults.cluster.cpu);
+  CHECK(file->cluster.memory == defaults.cluster.memory);
+  CHECK(file->cluster.egress == defaults.cluster.egress);
+}
+
+TEST_CASE("a spec for a cluster") {
+  const auto file = parse_spec_file(
+      "kubernetes: {image: tools, egress: list, egress_to: [192.0.2.0/24], size: 2Gi}\n");
+  REQUIRE(file.ok());
+  CHECK(file->cluster.image == "tools");
+  CHECK(file->cluster.egress == kube::Egress::kList);
+  CHECK(file->cluster.egress_to == std::vector<std::string>{"192.0.2.0/24"});
+  CHECK_FALSE(parse_spec_file("kubernetes: {imagee: x}\n").ok());
+  CHECK_FALSE(parse_spec_file("kubernetes: {egress: some}\n").ok());
+  CHECK_FALSE(parse_spec_file("kubernetes: x\n").ok());
 }

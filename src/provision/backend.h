@@ -1,0 +1,49 @@
+// edge: what both kinds of boxes can be asked: those on this machine and those in a cluster.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "provision/answer.h"
+#include "provision/command.h"
+#include "provision/report.h"
+
+namespace agentbox::provision {
+
+/// Each command is safe to repeat, and says whether it changed anything.
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  struct Changed {
+    BoxView view;
+    bool changed = false;
+  };
+  [[nodiscard]] virtual Answer<Changed> create(const BoxName& name,
+                                               const CreateOptions& options) const = 0;
+  [[nodiscard]] virtual Answer<Changed> suspend(const BoxName& name) const = 0;
+  [[nodiscard]] virtual Answer<Changed> resume(const BoxName& name) const = 0;
+
+  struct Removed {
+    bool changed = false;
+    std::string kept_workspace;  ///< where it lies, where it was to be kept
+  };
+  [[nodiscard]] virtual Answer<Removed> remove(const BoxName& name, bool keep_workspace) const = 0;
+
+  /// Lets in the keys of KEY_FILES alone; without them a new ed25519 key, whose private half takes
+  /// the place of the old.
+  [[nodiscard]] virtual Answer<KeysDone> rotate(
+      const BoxName& name, const std::vector<std::string>& key_files) const = 0;
+  /// Locks out KEY (a fingerprint, or a file with its public half) for good, and ends its sessions.
+  [[nodiscard]] virtual Answer<KeysDone> revoke(const BoxName& name, const std::string& key,
+                                                bool evict) const = 0;
+
+  /// PROBE: also whether it answers on its pinned host key, where it can be reached from here.
+  [[nodiscard]] virtual Answer<BoxView> view(const BoxName& name, bool probe) const = 0;
+  [[nodiscard]] virtual Answer<std::vector<BoxView>> views() const = 0;
+};
+
+}  // namespace agentbox::provision

@@ -1,0 +1,98 @@
+// edge: see backend_commands.h.
+#include "provision/backend_commands.h"
+
+#include "provision/bundle.h"
+
+namespace agentbox::provision {
+namespace {
+
+// create prints the same JSON whether it made the box or found it, so that it can be repeated.
+Report said(const Backend::Changed& done, std::string_view did, std::string_view did_not) {
+  return done_report(done.view, done.changed ? did : did_not);
+}
+
+Report removed_report(const BoxName& name, const Backend::Removed& removed) {
+  Report report;
+  report.json["name"] = name.text();
+  report.json["changed"] = removed.changed;
+  report.text = removed.changed ? "box " + name.text() + " is deleted\n"
+                                : "there was no box " + name.text() + "; nothing to do\n";
+  if (!removed.kept_workspace.empty()) {
+    report.json["workspace"] = removed.kept_workspace;
+    report.text += "its workspace is kept in " + removed.kept_workspace + "\n";
+  }
+  return report;
+}
+
+Report handoff_report(const BoxView& view, Format format) {
+  if (format == Format::kJson) {
+    Report report = box_report(view);
+    report.text = dump_json(report.json, 2) + "\n";
+    return report;
+  }
+  Report report;
+  report.text = render_handoff(view.ssh, format);
+  report.json["name"] = view.record.name.text();
+  report.json["text"] = report.text;
+  return report;
+}
+
+}  // namespace
+
+Answer<Report> BackendCommands::operator()(const Create& command) const {
+  AB_TRY(done, any_.create(command.name, command.options));
+  return said(done,
+              done.view.not_checked.empty() ? "is made, running and proven" : "is made and running",
+              "exists already; nothing was changed");
+}
+
+Answer<Report> BackendCommands::operator()(const ShowStatus& command) const {
+  AB_TRY(view, any_.view(command.name, true));
+  return box_report(view);
+}
+
+Answer<Report> BackendCommands::operator()(const List&) const {
+  AB_TRY(views, any_.views());
+  return list_report(views);
+}
+
+Answer<Report> BackendCommands::operator()(const Handoff& command) const {
+  AB_TRY(view, any_.view(command.name, false));
+  if (view.record.port == 0 || view.record.host_key.empty()) {
+    return Failure{Exit::kRefused, "box " + command.name.text() + " is not finished",
+                   "run create again, or delete it"};
+  }
+  if (!command.bundle.empty()) {
+    return write_bundle(view, command.bundle, command.with_identity);
+  }
+  return handoff_report(view, command.format);
+}
+
+Answer<Report> BackendCommands::operator()(const Suspend& command) const {
+  AB_TRY(done, any_.suspend(command.name));
+  return said(done, "is suspended", "is suspended already");
+}
+
+Answer<Report> BackendCommands::operator()(const Resume& command) const {
+  AB_TRY(done, any_.resume(command.name));
+  return said(done,
+              done.view.not_checked.empty() ? "is running again and proven" : "is running again",
+              "is running already");
+}
+
+Answer<Report> BackendCommands::operator()(const Delete& command) const {
+  AB_TRY(removed, any_.remove(command.name, command.keep_workspace));
+  return removed_report(command.name, removed);
+}
+
+Answer<Report> BackendCommands::operator()(const Rotate& command) const {
+  AB_TRY(done, any_.rotate(command.name, command.key_files));
+  return rotated_report(done);
+}
+
+Answer<Report> BackendCommands::operator()(const Revoke& command) const {
+  AB_TRY(done, any_.revoke(command.name, command.key, command.evict));
+  return revoked_report(done);
+}
+
+}  // namespace agentbox::provision

@@ -1,0 +1,76 @@
+// edge: see key_choice.h.
+#include "provision/key_choice.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "provision/handoff.h"
+#include "provision/keys.h"
+
+namespace agentbox::provision {
+namespace {
+
+std::string next_identity(const BoxPaths& paths) { return paths.identity + ".next"; }
+
+}  // namespace
+
+std::string fingerprint_at(const std::string& path) {
+  if (path.empty()) {
+    return {};
+  }
+  const auto secret = read_private_key(path);
+  if (!secret.ok()) {
+    return {};
+  }
+  const auto key = public_half(*secret);
+  return key.ok() ? key->fingerprint() : std::string();
+}
+
+Answer<std::vector<NamedKey>> read_key_files(const std::vector<std::string>& files) {
+  std::vector<NamedKey> keys;
+  for (const std::string& file : files) {
+    AB_TRY(more, read_public_keys(file));
+    for (NamedKey& key : more) {
+      if (!holds_key(keys, key.key.fingerprint())) {
+        keys.push_back(std::move(key));
+      }
+    }
+  }
+  return keys;
+}
+
+Answer<std::string> fingerprint_named(const std::string& given) {
+  if (is_fingerprint(given)) {
+    return given;
+  }
+  AB_TRY(keys, read_public_keys(given));
+  if (keys.size() != 1) {
+    return Failure{Exit::kRefused, given + " holds more than one key",
+                   "name one key, by its fingerprint (status shows them) or a file of its own"};
+  }
+  return keys.front().key.fingerprint();
+}
+
+Answer<NextKeys> decide_keys(const BoxRecord& record, const BoxPaths& paths,
+                             const std::vector<NamedKey>& given) {
+  NextKeys next;
+  if (given.empty()) {
+    const SpawnPlan::Identity self{::geteuid(), ::getegid()};
+    next.made = next_identity(paths);
+    // One that an interrupted rotation left is as good as a new one: nobody else has seen it.
+    AB_TRY(key, ensure_private_key(next.made, self, host_alias(record.name.text())));
+    next.keys = {std::move(key)};
+    next.identity_file = paths.identity;
+    return next;
+  }
+  next.keys = given;
+  next.asked.keys = given;
+  if (holds_key(given, fingerprint_at(record.identity_file))) {
+    next.identity_file = record.identity_file;
+    next.asked.identity = record.spec.identity;
+  }
+  return next;
+}
+
+}  // namespace agentbox::provision

@@ -1,0 +1,477 @@
+// edge: see backend.h.
+#include "provision/kube/backend.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/ssh_client.h"
+#include "base/ssh_key.h"
+#include "base/text.h"
+#include "provision/handoff.h"
+#include "provision/keys.h"
+#include "provision/kube/manifests.h"
+#include "provision/mcp_client.h"
+
+namespace agentbox::provision::kube {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) {
+    all += (all.empty() ? "" : "; ") + text;
+  }
+  return all;
+}
+
+std::vector<std::string> prints(const std::vector<NamedKey>& keys) {
+  std::vector<std::string> all;
+  for (const NamedKey& entry : keys) {
+    all.push_back(entry.key.fingerprint());
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+Failure another_box(const BoxName& name, const std::vector<std::string>& differences) {
+  return Failure{Exit::kRefused,
+                 "box " + name.text() + " exists and is another one: " + joined(differences),
+                 "choose another name, or delete it first; nothing was changed"};
+}
+
+// What SPEC and the keys given differ in from the Sandbox LIVE, in words.
+std::vector<std::string> differences_of(const BoxName& name, const std::string& ns,
+                                        const KubeSpec& spec, const WantedBox& wanted,
+                                        const SandboxFacts& facts, const Json& live) {
+  std::vector<std::string> found = changes_between(sandbox(name, ns, spec, facts.host_key), live);
+  if (!wanted.keys.empty() && !facts.keys.empty() && prints(wanted.keys) != prints(facts.keys)) {
+    found.push_back("its keys are " + joined(prints(facts.keys)) + ", asked for are " +
+                    joined(prints(wanted.keys)));
+  }
+  return found;
+}
+
+Answer<KubeSpec> kube_spec_of(const CreateOptions& options, const WantedBox& wanted) {
+  if (options.no_isolation || !options.workspace.empty()) {
+    return Failure{Exit::kUsage, "--workspace and --no-isolation are for boxes on this machine",
+                   "leave them out, or leave --kubernetes out"};
+  }
+  if (auto good = check_spec(wanted.cluster); !good.ok()) {
+    return Failure{Exit::kUsage, std::move(good).error().what,
+                   "config/provision.example.yaml shows every key of the file"};
+  }
+  return wanted.cluster;
+}
+
+}  // namespace
+
+BoxRecord record_of(const BoxName& name, const SandboxFacts& facts) {
+  BoxRecord record = new_record(name);
+  record.phase = Phase::kRunning;
+  record.keys = facts.keys;
+  record.host_key = facts.host_key;
+  record.generation = facts.generation;
+  record.port = kDoorPort;
+  return record;
+}
+
+Answer<std::unique_ptr<KubeBackend>> KubeBackend::open(const AccessOptions& options,
+                                                       const Store& state) {
+  AB_TRY(client, Client::open(options));
+  // A box is the same one only on the same server: two clusters may have one namespace's name.
+  const std::string cluster = sha256_hex(client.server()).substr(0, 16);
+  Store store = state.within("clusters/" + cluster + "/" + client.ns());
+  auto owned = std::make_unique<Client>(std::move(client));
+  return std::make_unique<KubeBackend>(std::move(owned), std::move(store), options.port_forward);
+}
+
+Done KubeBackend::check_served() const {
+  auto group = client_->get("/apis/agents.x-k8s.io");
+  std::string why;
+  if (group.ok()) {
+    why = unsupported(*group);
+  } else if (group.error().message.find("answers 404") != std::string::npos) {
+    why = "the cluster has no agents.x-k8s.io: the agent-sandbox controller is not installed";
+  } else {
+    return group.error();
+  }
+  return why.empty() ? Done()
+                     : Done(Failure{Exit::kRefused, why,
+                                    "install agent-sandbox v0.5 or later; nothing was changed"});
+}
+
+Answer<std::optional<SandboxFacts>> KubeBackend::look(const BoxName& name) const {
+  AB_TRY(live, client_->find(kSandboxes, name.text()));
+  if (!live) {
+    return std::optional<SandboxFacts>();
+  }
+  AB_TRY(facts, read_sandbox(*live, name, client_->ns()));
+  return std::optional<SandboxFacts>(std::move(facts));
+}
+
+Answer<SandboxFacts> KubeBackend::look_existing(const BoxName& name) const {
+  AB_TRY(facts, look(name));
+  if (!facts) {
+    return no_such_box(name);
+  }
+  return std::move(*facts);
+}
+
+Answer<std::string> KubeBackend::settle_host_key(const BoxName& name,
+                                                 const std::string& known) const {
+  if (!known.empty()) {
+    return known;  // the Sandbox has it: clients may have it pinned
+  }
+  AB_TRY(pair, generate_ed25519());
+  const std::string public_key = pair.public_key.text();
+  AB_TRY(made,
+         client_->create(
+             kSecrets, host_key_secret(name, client_->ns(), public_key, pair.private_key.reveal()),
+             kBaseManager));
+  if (made) {
+    return public_key;
+  }
+  // One that a run before this one made. It is never replaced; its public half is all we ask for.
+  OrderedJson nothing;
+  nothing["metadata"]["labels"][kBoxLabel] = name.text();
+  AB_TRY(there, client_->patch_metadata(kSecrets, host_key_name(name), nothing, kBaseManager));
+  const Json* annotations = find_path(there, "metadata/annotations");
+  const std::string* text =
+      annotations == nullptr ? nullptr : find_string(*annotations, kHostKeyAnnotation);
+  const auto key = PublicKey::parse(text == nullptr ? "" : *text);
+  const Json* owners = find_path(there, "metadata/ownerReferences");
+  if (owners != nullptr && owners->is_array() && !owners->empty()) {
+    return Failure{Exit::kUnreachable, "an earlier box " + name.text() + " is still being removed",
+                   "run the command again in a moment"};
+  }
+  if (!key.ok() || key->type() != "ssh-ed25519" || key->text() != *text) {
+    return Failure{Exit::kRefused,
+                   "there is a Secret " + host_key_name(name) + " that has no host key of ours",
+                   "choose another name, or remove that Secret"};
+  }
+  return *text;
+}
+
+Answer<std::vector<NamedKey>> KubeBackend::settle_keys(const BoxName& name, const WantedBox& wanted,
+                                                       BoxRecord& record) const {
+  const BoxPaths paths = store_.paths(name);
+  if (!wanted.keys.empty()) {
+    record.identity_file = wanted.spec.identity;
+    return wanted.keys;
+  }
+  const bool made_elsewhere = !record.keys.empty() && ::access(paths.identity.c_str(), F_OK) != 0;
+  if (made_elsewhere) {
+    return record.keys;
+  }
+  AB_TRY(key,
+         ensure_private_key(paths.identity, {::geteuid(), ::getegid()}, host_alias(name.text())));
+  record.identity_file = paths.identity;
+  return std::vector<NamedKey>{std::move(key)};
+}
+
+// The cluster's own checks and policies on both objects, before either exists.
+Done KubeBackend::try_out(const BoxName& name, const KubeSpec& spec) const {
+  AB_TRY(policy, client_->apply(kNetworkPolicies, network_policy(name, client_->ns(), spec),
+                                kBaseManager, true));
+  AB_TRY(box, client_->apply(kSandboxes, sandbox(name, client_->ns(), spec, "dry-run"),
+                             kBaseManager, true));
+  static_cast<void>(policy);
+  static_cast<void>(box);
+  return {};
+}
+
+// Every step may have been done by a run that was cut short; each finds that out by itself.
+Done KubeBackend::make(const BoxName& name, const KubeSpec& spec, const WantedBox& wanted,
+                       const std::optional<SandboxFacts>& existing) const {
+  const std::string& ns = client_->ns();
+  BoxRecord record = record_of(name, existing.value_or(SandboxFacts{}));
+  record.phase = Phase::kCreating;
+  record.spec = wanted.spec;
+  record.generation = std::max<std::uint64_t>(record.generation, 1);
+  AB_TRY(keys, settle_keys(name, wanted, record));
+  record.keys = keys;
+  const std::vector<std::string> revoked =
+      existing ? existing->revoked : std::vector<std::string>();
+  AB_TRY(keys_part, sandbox_keys(name, ns, {record.keys, revoked, record.generation}));
+  log::info("network policy",
+            {{"name", policy_name(name)}, {"egress", std::string(text_of(spec.egress))}});
+  AB_TRY(policy, client_->apply(kNetworkPolicies, network_policy(name, ns, spec), kBaseManager));
+  AB_TRY(host_key, settle_host_key(name, existing ? existing->host_key : ""));
+  record.host_key = host_key;
+  AB_CHECK(store_.save(record));
+  AB_CHECK(
+      replace_file(store_.paths(name).known_hosts, known_hosts_text(name.text(), host_key), 0600));
+  log::info("sandbox", {{"name", name.text()}, {"namespace", ns}});
+  AB_TRY(box, client_->apply(kSandboxes, sandbox(name, ns, spec, host_key), kBaseManager));
+  OrderedJson owner;
+  owner["metadata"]["ownerReferences"][0] = {{"apiVersion", kSandboxes.group_version},
+                                             {"kind", kSandboxes.kind},
+                                             {"name", name.text()},
+                                             {"uid", metadata_text(box, "uid")}};
+  AB_TRY(owned, client_->patch_metadata(kSecrets, host_key_name(name), owner, kBaseManager));
+  log::info("keys", {{"generation", std::to_string(record.generation)}});
+  AB_TRY(with_keys, client_->apply(kSandboxes, keys_part, kKeysManager));
+  AB_TRY(facts, read_sandbox(with_keys, name, ns));
+  AB_CHECK(wait_running(name));
+  const OrderedJson rendered = sandbox(name, ns, spec, host_key);
+  AB_CHECK(wait_pod(name, facts, &rendered));
+  record.phase = Phase::kRunning;
+  return store_.save(record);
+}
+
+Done KubeBackend::wait_running(const BoxName& name) const {
+  log::info("waiting for the box to be ready", {{"name", name.text()}});
+  const auto judge = [&](const Json* object) -> Answer<Client::Verdict> {
+    if (object == nullptr) {
+      return Failure{Exit::kFailed,
+                     "Sandbox " + name.text() + " was deleted while it was waited for",
+                     "run the command again"};
+    }
+    AB_TRY(facts, read_sandbox(*object, name, client_->ns()));
+    if (facts.hopeless) {
+      return Failure{Exit::kFailed, "box " + name.text() + " does not start: " + facts.reason,
+                     "kubectl describe pod " + name.text() + " says more; then delete the box"};
+    }
+    Client::Verdict verdict{facts.state == State::kRunning, "readiness (" + facts.reason + ")", {}};
+    if (facts.may_recover) {
+      verdict.no_later_than = steady_clock::now() + kRecoveryTime;
+    }
+    return verdict;
+  };
+  return client_->wait(kSandboxes, name.text(), judge, steady_clock::now() + kReadyTime);
+}
+
+Done KubeBackend::wait_suspended(const BoxName& name) const {
+  const auto judge = [&](const Json* object) -> Answer<Client::Verdict> {
+    if (object == nullptr) {
+      return no_such_box(name);
+    }
+    AB_TRY(facts, read_sandbox(*object, name, client_->ns()));
+    return Client::Verdict{facts.state == State::kSuspended, "end of its pod", {}};
+  };
+  return client_->wait(kSandboxes, name.text(), judge, steady_clock::now() + kGoneTime);
+}
+
+// Until the pod has the keys' generation. WANTED: it must be what was rendered, and nothing
+// besides.
+Done KubeBackend::wait_pod(const BoxName& name, const SandboxFacts& facts,
+                           const OrderedJson* wanted) const {
+  std::vector<std::string> additions;
+  const auto judge = [&](const Json* object) -> Answer<Client::Verdict> {
+    if (object != nullptr && wanted != nullptr) {
+      additions = additions_of(*object, *wanted);
+    }
+    const bool done = object != nullptr && pod_generation(*object) == facts.generation;
+    return Client::Verdict{done || !additions.empty(),
+                           "generation " + std::to_string(facts.generation) + " of its keys",
+                           {}};
+  };
+  AB_CHECK(client_->wait(kPods, facts.pod, judge, steady_clock::now() + kKeysTime));
+  if (additions.empty()) {
+    return {};
+  }
+  const bool stopped = set_mode(name, "Suspended").ok();
+  return Failure{Exit::kRefused,
+                 "the pod is not what was asked for, somebody changed it: " + joined(additions),
+                 std::string(stopped ? "the box is suspended; " : "") +
+                     "find out which admission webhook does that, then delete the box"};
+}
+
+Done KubeBackend::set_mode(const BoxName& name, const char* mode) const {
+  AB_TRY(done, client_->apply(kSandboxes, sandbox_mode(name, client_->ns(), mode), kModeManager));
+  static_cast<void>(done);
+  return {};
+}
+
+Answer<BoxView> KubeBackend::show(const BoxName& name, const SandboxFacts& facts,
+                                  bool probe) const {
+  AB_TRY(stored, store_.load(name));
+  BoxRecord record = record_of(name, facts);
+  record.identity_file = stored ? stored->identity_file : "";
+  record.port = facts.host.empty() ? std::uint16_t{0} : kDoorPort;
+  BoxView view{record, {}, facts.state, facts.reason, "/workspace"};
+  view.backend = "kubernetes";
+  view.ns = client_->ns();
+  view.egress = facts.egress;
+  view.ssh = SshFacts{name.text(), facts.host, kDoorPort, record.identity_file,
+                      store_.paths(name).known_hosts};
+  if (stored && stored->host_key != facts.host_key) {
+    view.state = State::kFailed;
+    view.reason =
+        "its host key is not the one that is pinned here; if the box was made anew "
+        "elsewhere, remove " +
+        store_.paths(name).box;
+    view.record.port = 0;  // nothing to connect with is printed
+    return view;
+  }
+  if (probe && view.state == State::kRunning) {
+    const Status offered = prove_keys(facts, {});
+    if (offered.ok()) {
+      view.checked = std::to_string(facts.keys.size()) + " key(s) accepted on the pinned host key";
+    } else if (offered.error().code == Code::kDenied) {
+      view.state = State::kFailed;
+      view.reason = offered.error().what;
+    } else {
+      view.not_checked =
+          "the box over SSH, which cannot be reached from here: " + offered.error().what;
+    }
+  }
+  return view;
+}
+
+// A box seen for the first time from here is pinned from now on. Its lock is held.
+Done KubeBackend::pin(const BoxName& name, const SandboxFacts& facts,
+                      const std::optional<BoxRecord>& stored) const {
+  if (stored) {
+    return {};
+  }
+  AB_CHECK(store_.save(record_of(name, facts)));
+  AB_CHECK(replace_file(store_.paths(name).known_hosts,
+                        known_hosts_text(name.text(), facts.host_key), 0600));
+  return {};
+}
+
+Answer<BoxView> KubeBackend::view(const BoxName& name, bool probe) const {
+  AB_TRY(facts, look_existing(name));
+  AB_TRY(stored, store_.load(name));
+  if (!stored) {
+    AB_TRY(lock, store_.lock_new(name));
+    AB_CHECK(pin(name, facts, stored));
+  }
+  return show(name, facts, probe);
+}
+
+Answer<std::vector<BoxView>> KubeBackend::views() const {
+  AB_TRY(items, client_->list(kSandboxes, std::string(kManagedByLabel) + "=" + kManagedBy));
+  std::vector<BoxView> views;
+  for (const Json& item : items) {
+    auto name = BoxName::parse(metadata_text(item, "name"));
+    if (!name.ok()) {
+      continue;
+    }
+    auto facts = read_sandbox(item, *name, client_->ns());
+    if (!facts.ok()) {
+      log::warning("a Sandbox is left out", {{"why", facts.error().message}});
+      continue;
+    }
+    AB_TRY(seen, show(*name, *facts, false));
+    views.push_back(std::move(seen));
+  }
+  return views;
+}
+
+Answer<Backend::Changed> KubeBackend::create(const BoxName& name,
+                                             const CreateOptions& options) const {
+  AB_TRY(wanted, read_wanted_box(options));
+  AB_TRY(spec, kube_spec_of(options, wanted));
+  AB_CHECK(check_served());
+  AB_TRY(live, client_->find(kSandboxes, name.text()));
+  std::optional<SandboxFacts> existing;
+  if (live) {
+    AB_TRY(facts, read_sandbox(*live, name, client_->ns()));
+    const auto found = differences_of(name, client_->ns(), spec, wanted, facts, *live);
+    if (!found.empty()) {
+      return another_box(name, found);
+    }
+    if (facts.being_deleted) {
+      return Failure{Exit::kUnreachable,
+                     "an earlier box " + name.text() + " is still being removed",
+                     "run the command again in a moment"};
+    }
+    existing = std::move(facts);
+  } else {
+    AB_CHECK(try_out(name, spec));
+  }
+  for (const std::string& image : {spec.door_image, spec.image}) {
+    if (!image.empty() && !is_pinned_image(image)) {
+      log::warning("an image without a digest can become another one at the next start",
+                   {{"image", image}});
+    }
+  }
+  AB_TRY(lock, store_.lock_new(name));
+  AB_TRY(stored, store_.load(name));
+  const bool finished =
+      existing && existing->generation > 0 && (!stored || stored->phase == Phase::kRunning) &&
+      (existing->state == State::kRunning || existing->state == State::kSuspended);
+  if (finished) {
+    AB_CHECK(pin(name, *existing, stored));
+    AB_TRY(seen, show(name, *existing, true));
+    return Changed{std::move(seen), false};
+  }
+  AB_CHECK(make(name, spec, wanted, existing));
+  AB_TRY(facts, look_existing(name));
+  AB_TRY(seen, show(name, facts, true));
+  return Changed{std::move(seen), true};
+}
+
+Answer<Backend::Changed> KubeBackend::suspend(const BoxName& name) const {
+  AB_TRY(before, look_existing(name));
+  const bool changed = before.state != State::kSuspended;
+  if (changed) {
+    AB_CHECK(set_mode(name, "Suspended"));
+    AB_CHECK(wait_suspended(name));
+  }
+  AB_TRY(facts, look_existing(name));
+  AB_TRY(seen, show(name, facts, false));
+  return Changed{std::move(seen), changed};
+}
+
+Answer<Backend::Changed> KubeBackend::resume(const BoxName& name) const {
+  AB_TRY(before, look_existing(name));
+  const bool changed = before.state != State::kRunning;
+  if (!before.wants_to_run) {
+    AB_CHECK(set_mode(name, "Running"));
+  }
+  AB_CHECK(wait_running(name));
+  AB_TRY(facts, look_existing(name));
+  AB_CHECK(wait_pod(name, facts, nullptr));
+  AB_TRY(seen, show(name, facts, true));
+  return Changed{std::move(seen), changed};
+}
+
+// Removes an object that has a box's name in its own, where its labels say that it is that box's.
+Answer<bool> KubeBackend::remove_ours(const Resource& resource, const std::string& object,
+                                      const BoxName& name) const {
+  AB_TRY(found, client_->metadata_of(resource, object));
+  if (!found || !is_labelled(*found, name)) {
+    return false;
+  }
+  return client_->remove(resource, object, metadata_text(*found, "uid"));
+}
+
+// The policy goes last: until the pod is gone it must not be without one.
+Answer<Backend::Removed> KubeBackend::remove(const BoxName& name, bool keep_workspace) const {
+  if (keep_workspace) {
+    return Failure{Exit::kUsage,
+                   "--keep-workspace is for boxes on this machine: a cluster removes the "
+                   "volume with the Sandbox",
+                   "pull what is worth keeping first"};
+  }
+  AB_TRY(existing, look(name));
+  bool changed = false;
+  if (existing) {
+    AB_TRY(gone, client_->remove(kSandboxes, name.text(), existing->uid));
+    changed = gone;
+    const auto judge = [](const Json* object) -> Answer<Client::Verdict> {
+      return Client::Verdict{object == nullptr, "end of it", {}};
+    };
+    const auto deadline = steady_clock::now() + kGoneTime;
+    AB_CHECK(client_->wait(kSandboxes, name.text(), judge, deadline));
+    AB_CHECK(client_->wait(kPods, existing->pod, judge, deadline));
+  }
+  AB_TRY(secret, remove_ours(kSecrets, host_key_name(name), name));
+  AB_TRY(policy, remove_ours(kNetworkPolicies, policy_name(name), name));
+  changed = changed || secret || policy;
+  AB_TRY(lock, store_.lock(name));
+  if (lock) {
+    AB_CHECK(store_.remove(name, *lock));
+    changed = true;
+  }
+  return Removed{changed, {}};
+}
+
+}  // namespace agentbox::provision::kube

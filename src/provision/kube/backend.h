@@ -1,0 +1,96 @@
+// edge: boxes in a cluster, made of a Sandbox, a NetworkPolicy and a Secret each.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "provision/backend.h"
+#include "provision/key_change.h"
+#include "provision/kube/client.h"
+#include "provision/kube/kube_spec.h"
+#include "provision/kube/sandbox_facts.h"
+#include "provision/spec.h"
+#include "provision/state.h"
+
+namespace agentbox::provision::kube {
+
+/// An image may have to be pulled, a volume made.
+inline constexpr std::chrono::seconds kReadyTime{300};
+/// A controller that fails tries again by itself; most of it has passed by then.
+inline constexpr std::chrono::seconds kRecoveryTime{10};
+/// The pod's own grace is 30 s.
+inline constexpr std::chrono::seconds kGoneTime{120};
+/// An annotation is in the pod within a second, and in its file a second later.
+inline constexpr std::chrono::seconds kKeysTime{90};
+
+/// What the cluster says of a box, as a record.
+[[nodiscard]] BoxRecord record_of(const BoxName& name, const SandboxFacts& facts);
+
+class KubeBackend final : public Backend {
+ public:
+  /// STORE keeps what this machine knows of the boxes of this cluster and namespace: the key made
+  /// here, the pin.
+  KubeBackend(std::unique_ptr<Client> client, Store store, bool port_forward)
+      : client_(std::move(client)), store_(std::move(store)), port_forward_(port_forward) {}
+  /// Finds the cluster, and the place for its boxes in STATE.
+  [[nodiscard]] static Answer<std::unique_ptr<KubeBackend>> open(const AccessOptions& options,
+                                                                 const Store& state);
+
+  [[nodiscard]] Answer<Changed> create(const BoxName& name,
+                                       const CreateOptions& options) const override;
+  [[nodiscard]] Answer<Changed> suspend(const BoxName& name) const override;
+  [[nodiscard]] Answer<Changed> resume(const BoxName& name) const override;
+  [[nodiscard]] Answer<Removed> remove(const BoxName& name, bool keep_workspace) const override;
+  [[nodiscard]] Answer<KeysDone> rotate(const BoxName& name,
+                                        const std::vector<std::string>& key_files) const override;
+  [[nodiscard]] Answer<KeysDone> revoke(const BoxName& name, const std::string& key,
+                                        bool evict) const override;
+  [[nodiscard]] Answer<BoxView> view(const BoxName& name, bool probe) const override;
+  [[nodiscard]] Answer<std::vector<BoxView>> views() const override;
+
+ private:
+  [[nodiscard]] Done check_served() const;
+  [[nodiscard]] Answer<std::optional<SandboxFacts>> look(const BoxName& name) const;
+  [[nodiscard]] Answer<SandboxFacts> look_existing(const BoxName& name) const;
+  [[nodiscard]] Answer<BoxView> show(const BoxName& name, const SandboxFacts& facts,
+                                     bool probe) const;
+  [[nodiscard]] Done pin(const BoxName& name, const SandboxFacts& facts,
+                         const std::optional<BoxRecord>& stored) const;
+  [[nodiscard]] Answer<std::string> settle_host_key(const BoxName& name,
+                                                    const std::string& known) const;
+  [[nodiscard]] Answer<std::vector<NamedKey>> settle_keys(const BoxName& name,
+                                                          const WantedBox& wanted,
+                                                          BoxRecord& record) const;
+  /// Each key of FACTS is offered on the pinned host key and taken, each of REFUSED is not.
+  /// Code::kDenied where that is not so; other codes: the box cannot be reached from here.
+  [[nodiscard]] Status prove_keys(const SandboxFacts& facts,
+                                  const std::vector<NamedKey>& refused) const;
+  struct Held {
+    BoxLock lock;
+    SandboxFacts facts;
+    BoxRecord record;
+  };
+  [[nodiscard]] Answer<Held> hold(const BoxName& name) const;
+  [[nodiscard]] Done put_keys(Held& held, const KeyChange& change) const;
+  [[nodiscard]] Done prove_change(const Held& held, const std::vector<NamedKey>& refused,
+                                  KeysDone& done) const;
+  [[nodiscard]] Answer<KeysDone> finish(Held held, KeysDone done) const;
+  [[nodiscard]] Done try_out(const BoxName& name, const KubeSpec& spec) const;
+  [[nodiscard]] Done make(const BoxName& name, const KubeSpec& spec, const WantedBox& wanted,
+                          const std::optional<SandboxFacts>& existing) const;
+  [[nodiscard]] Done set_mode(const BoxName& name, const char* mode) const;
+  [[nodiscard]] Done wait_running(const BoxName& name) const;
+  [[nodiscard]] Done wait_suspended(const BoxName& name) const;
+  [[nodiscard]] Done wait_pod(const BoxName& name, const SandboxFacts& facts,
+                              const OrderedJson* wanted) const;
+  [[nodiscard]] Answer<bool> remove_ours(const Resource& resource, const std::string& object,
+                                         const BoxName& name) const;
+
+  std::unique_ptr<Client> client_;
+  Store store_;
+  bool port_forward_;
+};
+
+}  // namespace agentbox::provision::kube

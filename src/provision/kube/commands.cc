@@ -1,0 +1,85 @@
+// edge: see commands.h.
+#include "provision/kube/commands.h"
+
+#include <variant>
+
+#include "provision/backend_commands.h"
+#include "provision/kube/backend.h"
+#include "provision/kube/manifests.h"
+#include "provision/kube/preflight.h"
+#include "provision/kube/rbac.h"
+#include "provision/kube/yaml_text.h"
+
+namespace agentbox::provision::kube {
+namespace {
+
+class ClusterCommands : public BackendCommands {
+ public:
+  explicit ClusterCommands(const KubeBackend& backend) : BackendCommands(backend) {}
+  using BackendCommands::operator();
+
+  template <typename Other>
+  Answer<Report> operator()(const Other&) const {
+    return Failure{Exit::kUsage,
+                   "this command is for boxes on this machine; it does not know clusters yet",
+                   "in a cluster there are create, status, list, handoff, suspend, resume, rotate, "
+                   "revoke, delete, "
+                   "preflight, render and rbac"};
+  }
+};
+
+std::string namespace_or_default(const std::string& ns) { return ns.empty() ? "default" : ns; }
+
+Report shown(const std::vector<OrderedJson>& objects) {
+  Report report;
+  report.json["apiVersion"] = "v1";
+  report.json["kind"] = "List";
+  report.json["items"] = objects;
+  for (const OrderedJson& object : objects) {
+    report.text += "---\n" + yaml_text(object);
+  }
+  return report;
+}
+
+}  // namespace
+
+Answer<Report> run_in_cluster(const Invocation& invocation, const Store& state) {
+  if (std::holds_alternative<Preflight>(invocation.command)) {
+    AB_TRY(client, Client::open(*invocation.cluster));
+    return preflight(client);
+  }
+  AB_TRY(backend, KubeBackend::open(*invocation.cluster, state));
+  return std::visit(ClusterCommands(*backend), invocation.command);
+}
+
+Answer<Report> render(const Render& command, const std::string& ns) {
+  AB_TRY(wanted, read_wanted_box(command.options));
+  if (auto good = check_spec(wanted.cluster); !good.ok()) {
+    return Failure{Exit::kUsage, std::move(good).error().what,
+                   "config/provision.example.yaml shows every key of the file"};
+  }
+  const std::string where = namespace_or_default(ns);
+  const std::string unknown = "made at create";
+  OrderedJson box = sandbox(command.name, where, wanted.cluster, unknown);
+  AB_TRY(keys, sandbox_keys(command.name, where, {wanted.keys, {}, 1}));
+  box.merge_patch(keys);
+  return shown({network_policy(command.name, where, wanted.cluster),
+                host_key_secret(command.name, where, unknown, ""), box});
+}
+
+Answer<Report> show_role(const ShowRole& command, const std::string& ns) {
+  auto rights = rights_of(command.commands);
+  if (!rights.ok()) {
+    std::string all;
+    for (const std::string_view name : commands_with_rights()) {
+      all.append(all.empty() ? "" : ", ").append(name);
+    }
+    return Failure{Exit::kUsage, rights.error().what, "there are " + all};
+  }
+  Report report;
+  report.json = role(*rights, namespace_or_default(ns));
+  report.text = yaml_text(report.json);
+  return report;
+}
+
+}  // namespace agentbox::provision::kube

@@ -1,0 +1,356 @@
+// pure: see manifests.h.
+#include "provision/kube/manifests.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/text.h"
+#include "provision/kube/api.h"
+
+namespace agentbox::provision::kube {
+namespace {
+
+// Two users, and a group that makes the volumes usable by both.
+constexpr int kDoorUser = 1001;
+constexpr int kBoxUser = 1000;
+constexpr int kVolumesGroup = 2000;
+/// Read by the owner and the volumes' group: files of volumes belong to root and that group, and no
+/// other mode lets the door's user read them.
+constexpr int kSecretMode = 0440;
+constexpr int kPublicMode = 0444;
+
+OrderedJson head(const Resource& resource, const std::string& name, const std::string& ns) {
+  OrderedJson object;
+  object["apiVersion"] = resource.group_version;
+  object["kind"] = resource.kind;
+  object["metadata"]["name"] = name;
+  object["metadata"]["namespace"] = ns;
+  return object;
+}
+
+OrderedJson labelled(const Resource& resource, const std::string& name, const std::string& ns,
+                     const BoxName& box) {
+  OrderedJson object = head(resource, name, ns);
+  object["metadata"]["labels"] = {{kManagedByLabel, kManagedBy}, {kBoxLabel, box.text()}};
+  return object;
+}
+
+OrderedJson port(const char* protocol, int number) {
+  return {{"protocol", protocol}, {"port", number}};
+}
+
+OrderedJson dns_rule() {
+  OrderedJson rule;
+  rule["to"][0]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] = "kube-system";
+  rule["ports"] = OrderedJson::array({port("UDP", 53), port("TCP", 53)});
+  return rule;
+}
+
+OrderedJson block(const std::string& range, const std::vector<std::string>& except) {
+  OrderedJson peer;
+  peer["ipBlock"]["cidr"] = range;
+  if (!except.empty()) {
+    peer["ipBlock"]["except"] = except;
+  }
+  return peer;
+}
+
+OrderedJson internet_rule() {
+  OrderedJson rule;
+  rule["to"] =
+      OrderedJson::array({block("0.0.0.0/0", {"10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8",
+                                              "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"}),
+                          block("::/0", {"::1/128", "64:ff9b::/96", "fc00::/7", "fe80::/10"})});
+  return rule;
+}
+
+// The ranges of a list, each without the cloud's metadata addresses where it is wider than those.
+OrderedJson list_rule(const std::vector<std::string>& ranges) {
+  constexpr std::array<const char*, 2> kMetadata = {"169.254.169.254/32", "fd00:ec2::254/128"};
+  OrderedJson rule;
+  rule["to"] = OrderedJson::array();
+  for (const std::string& text : ranges) {
+    std::vector<std::string> except;
+    const auto range = parse_range(text);
+    for (const char* metadata : kMetadata) {
+      const auto address = parse_range(metadata);
+      if (range.ok() && address.ok() && range->contains(*address) &&
+          range->prefix < address->prefix) {
+        except.emplace_back(metadata);
+      }
+    }
+    rule["to"].push_back(block(text, except));
+  }
+  return rule;
+}
+
+OrderedJson egress_rules(const KubeSpec& spec) {
+  OrderedJson rules = OrderedJson::array();
+  if (spec.egress != Egress::kNone) {
+    rules.push_back(dns_rule());
+  }
+  if (spec.egress == Egress::kInternet) {
+    rules.push_back(internet_rule());
+  }
+  if (spec.egress == Egress::kList) {
+    rules.push_back(list_rule(spec.egress_to));
+  }
+  return rules;
+}
+
+std::string egress_words(const KubeSpec& spec) {
+  std::string words(text_of(spec.egress));
+  for (const std::string& range : spec.egress_to) {
+    words += " " + range;
+  }
+  return words;
+}
+
+OrderedJson container_security(int user) {
+  OrderedJson security;
+  security["runAsUser"] = user;
+  security["runAsGroup"] = user;
+  security["runAsNonRoot"] = true;
+  security["privileged"] = false;
+  security["allowPrivilegeEscalation"] = false;
+  security["readOnlyRootFilesystem"] = true;
+  security["capabilities"]["drop"] = OrderedJson::array({"ALL"});
+  return security;
+}
+
+struct Amounts {
+  std::string cpu_request;
+  std::string memory_request;
+  std::string cpu_limit;
+  std::string memory_limit;
+};
+
+OrderedJson resources(const Amounts& amounts) {
+  OrderedJson all;
+  all["requests"] = {{"cpu", amounts.cpu_request}, {"memory", amounts.memory_request}};
+  all["limits"] = {{"cpu", amounts.cpu_limit}, {"memory", amounts.memory_limit}};
+  return all;
+}
+
+OrderedJson mount(const char* volume, const char* path, const char* sub_path, bool read_only) {
+  OrderedJson one;
+  one["name"] = volume;
+  one["mountPath"] = path;
+  if (*sub_path != '\0') {
+    one["subPath"] = sub_path;
+  }
+  if (read_only) {
+    one["readOnly"] = true;
+  }
+  return one;
+}
+
+OrderedJson image(const KubeSpec& spec, bool of_door) {
+  return of_door || spec.image.empty() ? spec.door_image : spec.image;
+}
+
+OrderedJson tools_container(const KubeSpec& spec) {
+  OrderedJson one;
+  one["name"] = "tools";
+  one["image"] = image(spec, true);
+  // 0711: a program that its user cannot read cannot be seized through ptrace as it starts.
+  one["command"] = OrderedJson::array(
+      {"/usr/bin/install", "-m", "0711", "/usr/lib/agentbox/agent-box", "/agentbox/bin/agent-box"});
+  one["resources"] = resources({"50m", "32Mi", "500m", "64Mi"});
+  one["securityContext"] = container_security(kDoorUser);
+  one["volumeMounts"] = OrderedJson::array({mount("bin", "/agentbox/bin", "", false)});
+  return one;
+}
+
+OrderedJson door_container(const KubeSpec& spec) {
+  OrderedJson one;
+  one["name"] = "door";
+  one["image"] = image(spec, true);
+  one["args"] = OrderedJson::array({"--config", "/etc/agentbox/agentbox-sshd.yaml"});
+  one["ports"] = OrderedJson::array(
+      {OrderedJson{{"name", "ssh"}, {"containerPort", kDoorPort}, {"protocol", "TCP"}}});
+  // Its own: what the agent runs must not starve the door. 512 connections are 256 MiB.
+  one["resources"] = resources({"100m", "64Mi", "1", "384Mi"});
+  one["readinessProbe"] = {{"tcpSocket", {{"port", kDoorPort}}}, {"periodSeconds", 1}};
+  one["securityContext"] = container_security(kDoorUser);
+  one["volumeMounts"] = OrderedJson::array({mount("keys", "/agentbox/keys", "", true),
+                                            mount("hostkey", "/agentbox/hostkey", "", true),
+                                            mount("data", "/agentbox/state", "door", false),
+                                            mount("link", "/agentbox/link", "", false)});
+  return one;
+}
+
+OrderedJson box_container(const KubeSpec& spec) {
+  OrderedJson one;
+  one["name"] = "box";
+  one["image"] = image(spec, false);
+  one["command"] = OrderedJson::array(
+      {"/agentbox/bin/agent-box", "spawner", "--link", "/agentbox/link/door.sock"});
+  one["workingDir"] = "/workspace";
+  one["resources"] = resources({"100m", "128Mi", spec.cpu, spec.memory});
+  one["securityContext"] = container_security(kBoxUser);
+  one["volumeMounts"] = OrderedJson::array(
+      {mount("data", "/workspace", "work", false), mount("data", "/home/agent", "home", false),
+       mount("data", "/tmp", "tmp", false), mount("data", "/run/agentbox-out", "out", false),
+       mount("link", "/agentbox/link", "", true), mount("bin", "/agentbox/bin", "", true)});
+  return one;
+}
+
+OrderedJson projected(const char* file, const char* annotation) {
+  OrderedJson item;
+  item["path"] = file;
+  item["fieldRef"]["fieldPath"] = "metadata.annotations['" + std::string(annotation) + "']";
+  return item;
+}
+
+OrderedJson volumes(const BoxName& name) {
+  OrderedJson keys;
+  keys["name"] = "keys";
+  keys["downwardAPI"]["defaultMode"] = kPublicMode;
+  keys["downwardAPI"]["items"] = OrderedJson::array({projected("authorized_keys", kKeysAnnotation),
+                                                     projected("generation", kGenerationAnnotation),
+                                                     projected("revoked", kRevokedAnnotation)});
+  OrderedJson host_key;
+  host_key["name"] = "hostkey";
+  host_key["secret"] = {{"secretName", host_key_name(name)}, {"defaultMode", kSecretMode}};
+  OrderedJson link;
+  link["name"] = "link";
+  link["emptyDir"] = {{"medium", "Memory"}, {"sizeLimit", "1Mi"}};
+  OrderedJson bin;
+  bin["name"] = "bin";
+  bin["emptyDir"] = {{"sizeLimit", "64Mi"}};
+  return OrderedJson::array({keys, host_key, link, bin});
+}
+
+OrderedJson pod_spec(const BoxName& name, const KubeSpec& spec) {
+  OrderedJson pod;
+  pod["automountServiceAccountToken"] = false;
+  pod["enableServiceLinks"] = false;
+  pod["shareProcessNamespace"] = false;
+  pod["restartPolicy"] = "Always";
+  pod["terminationGracePeriodSeconds"] = 30;  // running calls get 20 s of it
+  if (!spec.runtime_class.empty()) {
+    pod["runtimeClassName"] = spec.runtime_class;
+  }
+  pod["securityContext"]["runAsNonRoot"] = true;
+  pod["securityContext"]["fsGroup"] = kVolumesGroup;
+  pod["securityContext"]["seccompProfile"]["type"] = "RuntimeDefault";
+  pod["initContainers"] = OrderedJson::array({tools_container(spec)});
+  pod["containers"] = OrderedJson::array({door_container(spec), box_container(spec)});
+  pod["volumes"] = volumes(name);
+  return pod;
+}
+
+OrderedJson data_claim(const KubeSpec& spec) {
+  OrderedJson claim;
+  claim["metadata"]["name"] = "data";
+  claim["spec"]["accessModes"] = OrderedJson::array({"ReadWriteOnce"});
+  if (!spec.storage_class.empty()) {
+    claim["spec"]["storageClassName"] = spec.storage_class;
+  }
+  claim["spec"]["resources"]["requests"]["storage"] = spec.size;
+  return claim;
+}
+
+}  // namespace
+
+std::string policy_name(const BoxName& name) { return "agentbox-" + name.text(); }
+std::string host_key_name(const BoxName& name) { return name.text() + "-hostkey"; }
+
+OrderedJson network_policy(const BoxName& name, const std::string& ns, const KubeSpec& spec) {
+  OrderedJson object = labelled(kNetworkPolicies, policy_name(name), ns, name);
+  object["spec"]["podSelector"]["matchLabels"][kBoxLabel] = name.text();
+  object["spec"]["policyTypes"] = OrderedJson::array({"Ingress", "Egress"});
+  OrderedJson in;
+  in["ports"] = OrderedJson::array({port("TCP", kDoorPort)});
+  object["spec"]["ingress"] = OrderedJson::array({in});
+  object["spec"]["egress"] = egress_rules(spec);
+  return object;
+}
+
+OrderedJson host_key_secret(const BoxName& name, const std::string& ns,
+                            const std::string& public_key, const std::string& private_key) {
+  OrderedJson object = labelled(kSecrets, host_key_name(name), ns, name);
+  object["metadata"]["annotations"][kHostKeyAnnotation] = public_key;
+  object["type"] = "Opaque";
+  if (!private_key.empty()) {
+    object["data"][kHostKeyFile] = base64_encode(private_key);
+  }
+  return object;
+}
+
+OrderedJson sandbox(const BoxName& name, const std::string& ns, const KubeSpec& spec,
+                    const std::string& public_key) {
+  OrderedJson object = labelled(kSandboxes, name.text(), ns, name);
+  object["metadata"]["annotations"][kHostKeyAnnotation] = public_key;
+  object["metadata"]["annotations"][kEgressAnnotation] = egress_words(spec);
+  object["spec"]["service"] = true;
+  OrderedJson& pod = object["spec"]["podTemplate"];
+  pod["metadata"]["labels"] = {{kManagedByLabel, kManagedBy}, {kBoxLabel, name.text()}};
+  pod["spec"] = pod_spec(name, spec);
+  object["spec"]["volumeClaimTemplates"] = OrderedJson::array({data_claim(spec)});
+  return object;
+}
+
+Result<OrderedJson> sandbox_keys(const BoxName& name, const std::string& ns, const DoorKeys& door) {
+  std::string text;
+  for (const NamedKey& entry : door.keys) {
+    text += entry.key.text() + (entry.label.empty() ? "" : " " + entry.label) + "\n";
+  }
+  std::string revoked;
+  for (const std::string& fingerprint : door.revoked) {
+    revoked += fingerprint + "\n";
+  }
+  if (text.size() + revoked.size() > kMaxKeysBytes) {
+    return Error{Code::kLimit,
+                 "the keys take more than " + std::to_string(kMaxKeysBytes) + " bytes"};
+  }
+  OrderedJson object = head(kSandboxes, name.text(), ns);
+  OrderedJson& annotations = object["spec"]["podTemplate"]["metadata"]["annotations"];
+  annotations[kKeysAnnotation] = text;
+  // Always there: an apply that leaves this map empty is refused by the cluster.
+  annotations[kGenerationAnnotation] = std::to_string(door.generation);
+  annotations[kRevokedAnnotation] = revoked;
+  return object;
+}
+
+OrderedJson sandbox_mode(const BoxName& name, const std::string& ns, const std::string& mode) {
+  OrderedJson object = head(kSandboxes, name.text(), ns);
+  object["spec"]["operatingMode"] = mode;
+  return object;
+}
+
+Result<std::vector<std::string>> parse_revoked_annotation(std::string_view text) {
+  std::vector<std::string> all;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!is_fingerprint(line)) {
+      return Error{Code::kInvalid, "a line of the revoked keys is no fingerprint"};
+    }
+    all.emplace_back(line);
+  }
+  return all;
+}
+
+Result<std::vector<NamedKey>> parse_keys_annotation(std::string_view text) {
+  std::vector<NamedKey> keys;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.front() == '#') {
+      continue;
+    }
+    if (keys.size() >= kMaxKeys) {
+      return Error{Code::kLimit, "more than " + std::to_string(kMaxKeys) + " keys"};
+    }
+    AB_TRY(key, PublicKey::parse(line));
+    keys.push_back(named(std::move(key)));
+  }
+  return keys;
+}
+
+}  // namespace agentbox::provision::kube

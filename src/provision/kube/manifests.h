@@ -1,0 +1,81 @@
+// pure: a box in a cluster as the objects it is made of.
+//
+// Two containers of one pod: `door` has the host key, the keys and the audit, `box` the workspace
+// and all that the agent runs. They share the network and one volume that only door can write: M's
+// socket. The objects are applied in the order POLICY, HOST KEY, SANDBOX, KEYS.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "provision/box.h"
+#include "provision/kube/kube_spec.h"
+
+namespace agentbox::provision::kube {
+
+inline constexpr const char* kBaseManager = "agentbox-provision";
+inline constexpr const char* kKeysManager = "agentbox-keys";
+/// Owns whether the box runs: with the base it would go back to running at each apply, and a patch
+/// beside an apply of the same name is a conflict.
+inline constexpr const char* kModeManager = "agentbox-mode";
+
+inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
+inline constexpr const char* kManagedBy = "agentbox-provision";
+inline constexpr const char* kBoxLabel = "agentbox.internal/box";
+inline constexpr const char* kHostKeyAnnotation = "agentbox.internal/host-key";
+/// What the policy was rendered for, so that a look at the Sandbox tells it.
+inline constexpr const char* kEgressAnnotation = "agentbox.internal/egress";
+inline constexpr const char* kKeysAnnotation = "agentbox.internal/authorized-keys";
+inline constexpr const char* kGenerationAnnotation = "agentbox.internal/keys-generation";
+inline constexpr const char* kRevokedAnnotation = "agentbox.internal/revoked";
+
+inline constexpr const char* kHostKeyFile = "ssh_host_ed25519_key";
+inline constexpr std::uint16_t kDoorPort = 2222;
+/// An annotation past this is taken by the cluster and then breaks the pod (256 KiB in all).
+inline constexpr std::size_t kMaxKeysBytes = 64U << 10U;
+
+[[nodiscard]] std::string policy_name(const BoxName& name);
+[[nodiscard]] std::string host_key_name(const BoxName& name);
+
+/// Only the door's port comes in, only what SPEC says goes out.
+[[nodiscard]] OrderedJson network_policy(const BoxName& name, const std::string& ns,
+                                         const KubeSpec& spec);
+/// The Secret with the door's host key; PRIVATE_KEY empty: without it, to be shown. PUBLIC_KEY is
+/// `ssh-ed25519 BASE64`.
+[[nodiscard]] OrderedJson host_key_secret(const BoxName& name, const std::string& ns,
+                                          const std::string& public_key,
+                                          const std::string& private_key);
+/// The Sandbox without its keys and without its mode, which other managers own.
+[[nodiscard]] OrderedJson sandbox(const BoxName& name, const std::string& ns, const KubeSpec& spec,
+                                  const std::string& public_key);
+/// Who may enter, and who never may again.
+struct DoorKeys {
+  std::vector<NamedKey> keys;
+  std::vector<std::string> revoked;  ///< fingerprints
+  std::uint64_t generation = 1;
+};
+/// The part of the Sandbox that kKeysManager owns. Code::kLimit where the keys are too many.
+[[nodiscard]] Result<OrderedJson> sandbox_keys(const BoxName& name, const std::string& ns,
+                                               const DoorKeys& door);
+
+/// The part of the Sandbox that kModeManager owns. MODE is Running or Suspended.
+[[nodiscard]] OrderedJson sandbox_mode(const BoxName& name, const std::string& ns,
+                                       const std::string& mode);
+
+/// The keys that an annotation of ours holds, with their labels.
+[[nodiscard]] Result<std::vector<NamedKey>> parse_keys_annotation(std::string_view text);
+
+/// The fingerprints of the annotation of revoked keys.
+[[nodiscard]] Result<std::vector<std::string>> parse_revoked_annotation(std::string_view text);
+
+/// Where LIVE lacks or changes what WANTED has, as `path: is X, asked for is Y`; what LIVE has
+/// besides (defaults, other managers' fields) counts as the same. Lists must be equally long.
+[[nodiscard]] std::vector<std::string> changes_between(const OrderedJson& wanted, const Json& live);
+
+/// What a pod has that SANDBOX's template has not (containers, volumes, mounts, variables, host
+/// namespaces, a service account's token), and what it has otherwise. Empty: none of these.
+[[nodiscard]] std::vector<std::string> additions_of(const Json& pod, const OrderedJson& sandbox);
+
+}  // namespace agentbox::provision::kube

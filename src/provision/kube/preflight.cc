@@ -1,0 +1,105 @@
+// edge: see preflight.h.
+#include "provision/kube/preflight.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "provision/kube/manifests.h"
+#include "provision/kube/rbac.h"
+#include "provision/kube/sandbox_facts.h"
+
+namespace agentbox::provision::kube {
+namespace {
+
+struct Check {
+  std::string name;
+  bool passed = false;
+  std::string detail;
+};
+
+// The result of one question, as a line of the report.
+Check passed_or(const std::string& name, const std::string& problem, const std::string& detail) {
+  return Check{name, problem.empty(), problem.empty() ? detail : problem};
+}
+
+Check check_served(Client& client) {
+  const std::string name = "the cluster serves Sandboxes";
+  auto group = client.get("/apis/agents.x-k8s.io");
+  const std::string problem = group.ok() ? unsupported(*group) : group.error().message;
+  return passed_or(name, problem, "agents.x-k8s.io/v1beta1");
+}
+
+Answer<Check> check_rights(Client& client, const std::vector<std::string>& commands) {
+  AB_TRY(rights, rights_of(commands));
+  std::string missing;
+  std::size_t asked = 0;
+  for (const auto& [what, verbs] : rights) {
+    for (const std::string& verb : verbs) {
+      OrderedJson review;
+      review["apiVersion"] = kAccessReviews.group_version;
+      review["kind"] = kAccessReviews.kind;
+      review["spec"]["resourceAttributes"] = {{"namespace", client.ns()},
+                                              {"verb", verb},
+                                              {"group", what.first},
+                                              {"resource", what.second}};
+      AB_TRY(answer, client.ask(kAccessReviews, review));
+      const Json* allowed = find_path(answer, "status/allowed");
+      ++asked;
+      if (allowed == nullptr || *allowed != Json(true)) {
+        missing += (missing.empty() ? "" : ", ") + verb + " " + what.second;
+      }
+    }
+  }
+  return passed_or("we may create, suspend, resume and delete boxes in namespace " + client.ns(),
+                   missing.empty() ? "" : "not allowed: " + missing,
+                   std::to_string(asked) + " rights");
+}
+
+Check check_dry_run(Client& client) {
+  const std::string name = "the cluster's policies take a box";
+  const auto box = BoxName::parse("preflight-" + random_hex(4));
+  if (!box.ok()) {
+    return passed_or(name, box.error().what, "");
+  }
+  auto policy =
+      client.apply(kNetworkPolicies, network_policy(*box, client.ns(), {}), kBaseManager, true);
+  if (!policy.ok()) {
+    return passed_or(name, policy.error().message, "");
+  }
+  auto done =
+      client.apply(kSandboxes, sandbox(*box, client.ns(), {}, "preflight"), kBaseManager, true);
+  return passed_or(name, done.ok() ? "" : done.error().message, "by a dry run");
+}
+
+}  // namespace
+
+Answer<Report> preflight(Client& client) {
+  AB_TRY(version, client.get("/version"));
+  const std::string* number = find_string(version, "gitVersion");
+  std::vector<Check> checks = {
+      passed_or("the cluster answers", "",
+                client.server() + ", " + escape_text(number == nullptr ? "?" : *number, 60))};
+  checks.push_back(check_served(client));
+  AB_TRY(rights, check_rights(client, {"create", "suspend", "resume", "delete"}));
+  checks.push_back(std::move(rights));
+  if (checks[1].passed) {
+    checks.push_back(check_dry_run(client));
+  }
+  Report report;
+  const bool passed =
+      std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.passed; });
+  report.json["ok"] = passed;
+  report.json["checks"] = OrderedJson::array();
+  for (const Check& check : checks) {
+    report.json["checks"].push_back(
+        {{"name", check.name}, {"ok", check.passed}, {"detail", check.detail}});
+    report.text +=
+        (check.passed ? "ok      " : "FAILED  ") + check.name + ": " + check.detail + "\n";
+  }
+  report.text += passed ? "this cluster can have boxes\n" : "this cluster cannot have boxes yet\n";
+  report.exit = passed ? Exit::kOk : Exit::kCheckFailed;
+  return report;
+}
+
+}  // namespace agentbox::provision::kube

@@ -1,0 +1,102 @@
+// pure: see rbac.h.
+#include "provision/kube/rbac.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace agentbox::provision::kube {
+namespace {
+
+constexpr const char* kSandboxGroup = "agents.x-k8s.io";
+constexpr const char* kNetworkGroup = "networking.k8s.io";
+
+struct Line {
+  std::string_view command;
+  const char* group;
+  const char* plural;
+  const char* verbs;  ///< with spaces between
+};
+// A wait is a list and a watch of one object. A Secret is never read: who may patch it sees its
+// metadata in the answer, and that is all that is asked for.
+constexpr std::array<Line, 21> kLines = {{
+    {"create", kSandboxGroup, "sandboxes", "get list watch create patch"},
+    {"create", kNetworkGroup, "networkpolicies", "create patch"},
+    {"create", "", "secrets", "create patch"},
+    {"create", "", "pods", "list watch"},
+    {"status", kSandboxGroup, "sandboxes", "get"},
+    {"handoff", kSandboxGroup, "sandboxes", "get"},
+    {"list", kSandboxGroup, "sandboxes", "list"},
+    {"suspend", kSandboxGroup, "sandboxes", "get list watch patch"},
+    {"resume", kSandboxGroup, "sandboxes", "get list watch patch"},
+    {"resume", "", "pods", "list watch"},
+    {"rotate", kSandboxGroup, "sandboxes", "get patch"},
+    {"rotate", "", "pods", "list watch"},
+    {"revoke", kSandboxGroup, "sandboxes", "get patch"},
+    {"revoke", "", "pods", "list watch"},
+    {"delete", kSandboxGroup, "sandboxes", "get list watch delete"},
+    {"delete", "", "pods", "list watch"},
+    {"delete", "", "secrets", "patch delete"},
+    {"delete", kNetworkGroup, "networkpolicies", "patch delete"},
+    {"port-forward", "", "pods/portforward", "get create"},  // for --port-forward
+    {"preflight", kSandboxGroup, "sandboxes", "create patch"},
+    {"preflight", kNetworkGroup, "networkpolicies", "create patch"},
+}};
+
+void add_words(std::string_view words, std::set<std::string>& out) {
+  while (!words.empty()) {
+    const auto end = std::min(words.find(' '), words.size());
+    out.emplace(words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string_view> commands_with_rights() {
+  std::vector<std::string_view> all;
+  for (const Line& line : kLines) {
+    if (std::find(all.begin(), all.end(), line.command) == all.end()) {
+      all.push_back(line.command);
+    }
+  }
+  return all;
+}
+
+Result<Rights> rights_of(const std::vector<std::string>& commands) {
+  Rights rights;
+  for (const std::string& command : commands) {
+    bool known = false;
+    for (const Line& line : kLines) {
+      if (line.command == command) {
+        known = true;
+        add_words(line.verbs, rights[{line.group, line.plural}]);
+      }
+    }
+    if (!known) {
+      return Error{Code::kInvalid,
+                   "no command that a cluster's rights are for: " + escape_text(command, 60)};
+    }
+  }
+  return rights;
+}
+
+OrderedJson role(const Rights& rights, const std::string& ns) {
+  OrderedJson object;
+  object["apiVersion"] = "rbac.authorization.k8s.io/v1";
+  object["kind"] = "Role";
+  object["metadata"]["name"] = "agentbox-provision";
+  object["metadata"]["namespace"] = ns;
+  object["rules"] = OrderedJson::array();
+  for (const auto& [what, verbs] : rights) {
+    OrderedJson rule;
+    rule["apiGroups"] = OrderedJson::array({what.first});
+    rule["resources"] = OrderedJson::array({what.second});
+    rule["verbs"] = verbs;
+    object["rules"].push_back(std::move(rule));
+  }
+  return object;
+}
+
+}  // namespace agentbox::provision::kube
