@@ -46,7 +46,7 @@ def running(door, word):
 
 
 def test_a_job_survives_its_session_and_a_later_one_lists_reads_and_stops_it(shared_door):
-    """Containarium forgets its processes at every reconnect (tool-surface 2.5), and so do others."""
+    """Containarium forgets its processes at every reconnect, and so do others."""
     with shared_door.target.session() as first:
         started = start(first, "echo ready; exec sleep 711", name="dev", wait_for="ready", wait_seconds=10)
         assert started["lifetime"] == "box" and started["matched"]
@@ -62,6 +62,17 @@ def test_a_job_survives_its_session_and_a_later_one_lists_reads_and_stops_it(sha
         assert stopped["exited"] and not running(shared_door, "711")
     with shared_door.target.session() as third:
         assert job_named(third, "dev")["status"] == "killed"
+
+
+def test_a_job_that_puts_itself_in_the_background_runs_until_its_work_ends(shared_door):
+    with shared_door.target.session() as session:
+        start(session, "(sleep 712; date > done.txt) & echo launched", name="launcher", wait_for="launched", wait_seconds=10)
+        wait_until("its own process has ended", lambda: not running(shared_door, "launched"))
+        found = job_named(session, "launcher")
+        assert found["status"] == "running" and running(shared_door, "712"), found
+        assert kill(session, "launcher")["exited"]
+        assert not running(shared_door, "712")
+        assert session.shell("test -e done.txt; echo $?")["stdout"] == "1\n"
 
 
 def test_the_exit_code_of_a_job_that_ended_while_nobody_was_there_is_kept(shared_door):
@@ -159,7 +170,7 @@ def test_forkers_that_respawn_in_sessions_of_their_own_all_end_with_process_kill
 
 
 def test_a_job_that_ignores_sigterm_is_killed_and_its_exit_still_listed(shared_door):
-    """Containarium says exited: false and then has no process of that name (tool-surface 2.6)."""
+    """Containarium says exited: false and then has no process of that name."""
     with shared_door.target.session() as session:
         start(session, "trap '' TERM; echo up; while :; do sleep 716; done", name="j716", wait_for="up", wait_seconds=10)
         stopped = kill(session, "j716", grace_seconds=0.2)
@@ -172,7 +183,7 @@ def test_a_job_that_ignores_sigterm_is_killed_and_its_exit_still_listed(shared_d
 
 
 def test_an_ended_job_is_not_marked_as_running(shared_door):
-    """Containarium shows the green mark for whatever ended, and no exit code (tool-surface 2.11)."""
+    """Containarium shows the green mark for whatever ended, and no exit code."""
     with shared_door.target.session() as session:
         start(session, "exit 5", name="ended", wait_seconds=10)
         result = session.request("tools/call", {"name": "process_list", "arguments": {"name": "ended"}})
