@@ -247,6 +247,14 @@ Result<SshClient> SshClient::connect_on(UniqueFd socket, const Target& target, D
     return Error{Code::kDenied, "the host key is " + shown.fingerprint() + ", expected was " +
                                     target.host_key.fingerprint()};
   }
+  // The library chooses the signature of an RSA key before it asks for this service, and what the
+  // server said of signatures may not be read yet then: it would choose SHA-1, which is refused.
+  // Once this is answered all of that has come.
+  AB_TRY(rc, drive(session.get(), deadline,
+                   [&] { return ssh_service_request(session.get(), "ssh-userauth"); }));
+  if (rc != SSH_OK) {
+    return session_error(session.get(), "ask for the login service");
+  }
   auto state = std::make_unique<State>();
   state->session = std::move(session);
   return SshClient(std::move(state));

@@ -239,6 +239,22 @@ def test_several_keys_all_enter_and_without_the_private_half_no_call_is_made(oth
     assert verified["checks"][0]["ok"] is True and "no login was tried" in verified["checks"][0]["detail"]
 
 
+@pytest.mark.parametrize("kind, options", [("rsa", ("-b", "2048")), ("rsa", ("-b", "3072")), ("ecdsa", ())], ids=["rsa-2048", "rsa-3072", "ecdsa"])
+def test_other_kinds_of_key_are_proven_like_the_usual_one(tmp_path, kind, options):
+    """The library would sign for an RSA key with SHA-1 where it has not read yet what the server takes."""
+    key = make_key(tmp_path / kind, kind, *options)
+    box = LocalBox("kinds")
+    try:
+        said = box.create("--identity", key)
+        assert said["state"] == "running"
+        with box.session() as session:
+            session.ping()
+        lines = [json.loads(line) for line in (box.folder() / "local/door/audit.log").read_text(encoding="utf-8").splitlines()]
+        assert not [line for line in lines if line["event"] == "auth" and line["result"] == "refused"]
+    finally:
+        box.delete()
+
+
 def test_keys_that_cannot_be_used_are_refused_before_anything_happens(tmp_path):
     key = make_key(tmp_path / "key")
     short = make_key(tmp_path / "short", "rsa", "-b", "1024")
