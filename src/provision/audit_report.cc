@@ -87,6 +87,9 @@ Answer<Report> audit_report(const Store& store, const Audit& wanted) {
   for (const std::string& complaint : complaints) {
     report.text += "NOT WHOLE: " + complaint + "\n";
   }
+  if (complaints.empty()) {
+    report.text += "whole: " + std::to_string(chain.lines()) + " lines, none missing or changed\n";
+  }
   report.exit = complaints.empty() ? Exit::kOk : Exit::kCheckFailed;
   return report;
 }

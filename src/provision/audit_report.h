@@ -9,7 +9,7 @@
 namespace agentbox::provision {
 
 /// Lines held in memory for one answer; older ones are left out and counted.
-inline constexpr std::size_t kMaxAuditAnswer = 100'000;
+inline constexpr std::size_t kMaxAuditAnswer = kMaxAuditLines;
 
 /// The lines that WANTED asks for. Exit::kCheckFailed where lines are missing or were changed.
 [[nodiscard]] Answer<Report> audit_report(const Store& store, const Audit& wanted);

@@ -130,7 +130,10 @@ void add_create_options(CLI::App& app, Words& words) {
       ->type_name("FILE");
   app.add_option("--workspace", words.create.workspace,
                  "Work in this folder instead of one made for the box; it is never deleted")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check([](const std::string& given) {
+        return given.empty() ? std::string("the name of a folder is empty") : std::string();
+      });
   app.add_flag("--no-isolation", words.create.no_isolation,
                "Run the box without bubblewrap: the agent can then do all that its user can");
   app.add_option("--image", words.create.image,
@@ -287,7 +290,8 @@ constexpr std::array<Entry, 22> kEntries = {{
                       "Only this event: auth, session_start, tool_call, keys_loaded, limit, ...");
        app.add_option("--key", words.key, "Only what this key did: SHA256:...")->type_name("KEY");
        app.add_option("--lines", words.audit_lines, "Only the newest so many; 0 is all")
-           ->capture_default_str();
+           ->capture_default_str()
+           ->check(CLI::Range(std::uint64_t{0}, kMaxAuditLines));
      },
      [](const Words& words) -> Command {
        return Audit{*words.box, words.since, words.event, words.key, words.audit_lines};

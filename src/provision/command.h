@@ -30,6 +30,8 @@ inline constexpr std::uint64_t kDefaultCallSeconds = 130;
 inline constexpr std::uint64_t kMaxCallSeconds = 3700;
 inline constexpr std::uint64_t kDefaultLogLines = 50;
 inline constexpr std::uint64_t kMaxLogLines = 10'000;
+/// Events of the audit log in one answer.
+inline constexpr std::uint64_t kMaxAuditLines = 100'000;
 
 /// What a box shall be, as asked for on the command line.
 struct CreateOptions {

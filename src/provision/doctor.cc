@@ -69,7 +69,7 @@ class Examination {
     check(CheckId::kDisk, [&] { return disk(); });
     const auto still = not_running();
     check(
-        CheckId::kSupervisor, [&] { return both_sides(); }, still);
+        CheckId::kSupervisor, [&] { return both_sides(); }, suspended());
     check(
         CheckId::kDoor, [&] { return door(); }, still);
     check(CheckId::kPin, [&] { return pin(); });
@@ -109,6 +109,10 @@ class Examination {
     return failure.message + (failure.next.empty() ? "" : " (" + failure.next + ")");
   }
 
+  [[nodiscard]] std::optional<Skip> suspended() const {
+    return view_.state == State::kSuspended ? std::optional(Skip{"the box is suspended"})
+                                            : std::nullopt;
+  }
   [[nodiscard]] std::optional<Skip> not_running() const {
     const bool still = view_.state == State::kSuspended || view_.state == State::kStopped;
     return still ? std::optional(Skip{"the box is " + std::string(text_of(view_.state))})
@@ -204,7 +208,8 @@ class Examination {
   Outcome both_sides() const {
     AB_TRY(supervisor, find_supervisor(paths_));
     if (!supervisor || !supervisor->note) {
-      return failed("there is no supervisor");
+      return failed("there is no supervisor (run `agentbox-provision resume " +
+                    record().name.text() + "`)");
     }
     const SupervisorNote& note = *supervisor->note;
     if (note.door.pid == 0 || note.box.pid == 0) {

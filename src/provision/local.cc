@@ -171,9 +171,14 @@ Answer<std::vector<BoxView>> LocalBackend::views() const {
   AB_TRY(names, store_.names());
   std::vector<BoxView> views;
   for (const BoxName& name : names) {
-    AB_TRY(record, store_.load(name));
-    if (record) {  // else it was deleted just now
-      AB_TRY(seen, look(*record, false));
+    auto record = store_.load(name);
+    if (!record.ok()) {  // one that cannot be read hides no other
+      log::error("a box is left out of the list",
+                 {{"name", name.text()}, {"why", record.error().message}});
+      continue;
+    }
+    if (*record) {  // else it was deleted just now
+      AB_TRY(seen, look(**record, false));
       views.push_back(std::move(seen));
     }
   }

@@ -4,6 +4,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -36,8 +38,28 @@ std::string existing_part(const std::string& path) {
   return part.string();
 }
 
+// A box that may write here can become the machine; and nobody means to hand these out.
+Done check_no_system_folder(const std::string& workspace) {
+  const std::string place = resolved(workspace);
+  static constexpr std::array kWithAllBelow = {"/bin",  "/boot", "/dev",  "/etc", "/lib", "/lib64",
+                                               "/proc", "/run",  "/sbin", "/sys", "/usr"};
+  static constexpr std::array kThemselves = {"/",    "/home",    "/media",  "/mnt",
+                                             "/opt", "/root",    "/srv",    "/tmp",
+                                             "/var", "/var/lib", "/var/log"};
+  const bool is_system =
+      std::any_of(kWithAllBelow.begin(), kWithAllBelow.end(),
+                  [&](const char* folder) { return lies_in(place, folder); }) ||
+      std::find(kThemselves.begin(), kThemselves.end(), place) != kThemselves.end();
+  if (is_system) {
+    return Failure{Exit::kRefused, "the workspace " + workspace + " is a folder of the system's",
+                   "use a folder that holds the work and nothing else"};
+  }
+  return {};
+}
+
 // The wall would be of no use with the keys, or all the operator has, inside it.
 Done check_workspace_place(const Store& store, const std::string& workspace) {
+  AB_CHECK(check_no_system_folder(workspace));
   const std::string state = resolved(store.root());
   if (lies_in(state, workspace) || lies_in(workspace, state)) {
     return Failure{Exit::kRefused,

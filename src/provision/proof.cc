@@ -107,6 +107,10 @@ Answer<McpClient> open_session(const BoxRecord& record, Deadline deadline) {
   AB_TRY(key,
          advise(read_private_key(record.identity_file), "put the private key back where it was"));
   AB_TRY(target, target_of(record));
+  if (record.phase == Phase::kSuspended) {
+    return Failure{Exit::kUnreachable, "box " + record.name.text() + " is suspended",
+                   "`agentbox-provision resume " + record.name.text() + "`"};
+  }
   auto session = McpClient::open(target, key, deadline);
   if (!session.ok()) {
     return failure_of(std::move(session).error().in("box " + record.name.text()),

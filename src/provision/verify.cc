@@ -241,6 +241,12 @@ Report verify_absent(const LocalBackend& backend, const Verify& wanted, bool own
 Answer<Report> verify(const LocalBackend& backend, const Verify& wanted) {
   AB_TRY(record, backend.store().load(wanted.name));
   if (record) {
+    AB_TRY(view, backend.view(wanted.name, false));
+    if (view.state == State::kSuspended || view.state == State::kStopped) {
+      return Failure{Exit::kUnreachable,
+                     "box " + wanted.name.text() + " is " + std::string(text_of(view.state)),
+                     "`agentbox-provision resume " + wanted.name.text() + "`, then verify it"};
+    }
     return verify_present(backend, wanted);
   }
   const bool own_workspace = wanted.options.workspace.empty();

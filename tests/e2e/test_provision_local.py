@@ -554,3 +554,51 @@ def test_output_goes_where_it_belongs(box):
     result = programs.provision("delete", "no-such-box", "--output", "json")
     assert (result.returncode, json.loads(result.stdout)) == (0, {"name": "no-such-box", "changed": False})
     assert programs.provision("list", stdin=b"").stderr == b""
+
+
+@pytest.fixture
+def box_of_my_own():
+    box = LocalBox("my-own")
+    try:
+        box.create()
+        yield box
+    finally:
+        box.delete()
+
+
+@pytest.mark.parametrize("command", [("verify",), ("call", "system_info"), ("push", __file__, "there")], ids=lambda words: words[0])
+def test_a_suspended_box_is_named_as_such_with_the_way_back(box_of_my_own, command):
+    ok(programs.provision("suspend", box_of_my_own.name))
+    error = refused(5, command[0], box_of_my_own.name, *command[1:])
+    assert "suspended" in error["message"] and f"resume {box_of_my_own.name}" in error["next"], error
+
+
+def test_a_box_whose_supervisor_was_killed_is_not_well(box_of_my_own):
+    (supervisor,) = [process for process in of_this_world("agentbox-provision") if box_of_my_own.name in process.command]
+    os.kill(supervisor.pid, signal.SIGKILL)
+    wait_until("it is stopped", lambda: box_of_my_own.status()["state"] == "stopped")
+    result = programs.provision("doctor", box_of_my_own.name)
+    assert result.returncode == 6 and f"resume {box_of_my_own.name}" in result.stdout.decode(), result
+    assert f"resume {box_of_my_own.name}" in refused(5, "verify", box_of_my_own.name)["next"]
+
+
+def test_a_record_that_cannot_be_read_hides_no_other_box(box_of_my_own):
+    broken = box_of_my_own.folder().parent / "broken"
+    broken.mkdir(mode=0o700)
+    try:
+        (broken / "box.json").write_text("{", encoding="utf-8")
+        result = ok(programs.provision("list", "--output", "json"))
+        assert box_of_my_own.name in [box["name"] for box in json.loads(result.stdout)["boxes"]]
+        assert b"broken" in result.stderr
+    finally:
+        shutil.rmtree(broken)
+
+
+@pytest.mark.parametrize("folder", ["/", "/etc", "/usr/share", "/home", "/proc/self", "/tmp"])
+def test_a_folder_of_the_systems_is_no_workspace(folder):
+    error = refused(4, "create", "misplaced", "--workspace", folder)
+    assert "setfacl" not in error["next"] and "folder" in error["message"], error
+
+
+def test_an_empty_name_of_a_workspace_is_a_mistake():
+    assert "--workspace" in refused(2, "create", "misplaced", "--workspace", "")["message"]
