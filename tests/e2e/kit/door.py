@@ -199,6 +199,11 @@ state_dir: {folder}/door/state
             "files in tmp": len(os.listdir(self.folder / "box" / "tmp")),
         }
 
+    def quiet_footprint(self):
+        """The same once nothing runs: not even what the start of a box leaves to be done aside."""
+        wait_until("all is quiet", lambda: not self.connections() and not self.box_processes(), 30)
+        return self.footprint()
+
     def await_footprint(self, wanted, seconds=20.0):
         def same():
             seen.clear()
