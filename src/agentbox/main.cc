@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -50,7 +51,7 @@ void print_help() {
       "Limits:\n";
   for (const LimitRow& row : kLimitRows) {
     std::string name(row.name);
-    name.resize(24, ' ');
+    name.resize(std::max<std::size_t>(28, name.size()), ' ');
     std::string value = std::to_string(row.value);
     value.insert(0, value.size() < 9 ? 9 - value.size() : 0, ' ');
     text.append("  ").append(name).append(value).append("  ").append(row.what).append("\n");

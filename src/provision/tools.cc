@@ -34,8 +34,11 @@ Result<Json> use_tool(McpClient& session, const std::string& tool, const Json& a
                       std::chrono::seconds time) {
   AB_TRY(result, session.call_tool(tool, arguments, std::chrono::steady_clock::now() + time));
   if (is_error_result(result)) {
-    return Error{Code::kProtocol,
-                 tool + " fails: " + escape_text(text_of_result(result), kMaxWords)};
+    std::string words = text_of_result(result);  // names the tool itself
+    while (words.ends_with('\n')) {
+      words.pop_back();
+    }
+    return Error{Code::kProtocol, escape_text(words, kMaxWords)};
   }
   const Json* value = find_member(result, "structuredContent");
   if (value == nullptr) {
