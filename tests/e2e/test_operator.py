@@ -270,7 +270,8 @@ def test_a_large_file_takes_no_more_memory_than_a_small_one(box, tmp_path):
         assert process.returncode == 0 and got == size
         return usage.ru_maxrss
 
-    assert peak("large", 24 << 20) < peak("small", 2 << 20) + (12 << 10)
+    large, small = peak("large", 24 << 20), peak("small", 2 << 20)
+    assert programs.SANITIZED or large < small + (12 << 10)  # a sanitizer keeps what was freed
 
 
 # Health
