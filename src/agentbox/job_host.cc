@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -21,6 +22,14 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+
+// Whether the keeper still holds its end: it lets go before it says that its job is over, and is
+// reaped some time after.
+bool is_held(int control) {
+  char byte = 0;
+  const ssize_t got = ::recv(control, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got > 0 || (got < 0 && errno == EAGAIN);  // not ECONNRESET: it left something unread
+}
 
 constexpr const char* kRevoked = "the revocation of the key that started it";
 constexpr const char* kMemory = "the memory limit of the box";
@@ -86,8 +95,9 @@ void JobHost::refuse(Line& line, std::string why, std::string id) {
 }
 
 void JobHost::start(Line& line, const std::string& name) {
-  const auto same = std::find_if(jobs_.begin(), jobs_.end(),
-                                 [&](const auto& job) { return job.second.name == name; });
+  const auto same = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& job) {
+    return job.second.name == name && is_held(job.second.control.get());
+  });
   if (same != jobs_.end()) {
     refuse(line, "exists", same->first);
     return;

@@ -344,6 +344,7 @@ void JobProcess::launch(Caller& caller, std::vector<UniqueFd> fds) {
 
 // It never was a job.
 void JobProcess::fail_launch(Caller& caller, int error) {
+  ::close(seat_.control);  // as in finish()
   folder_.remove(seat_.id);
   done(caller, error);
   ::_exit(1);
@@ -471,6 +472,7 @@ void JobProcess::save() {
 void JobProcess::finish() {
   record_.ended_ms = now_ms();
   record_.status = record_.signal == 0 ? JobStatus::kExited : JobStatus::kKilled;
+  ::close(seat_.control);  // the name is free before anybody can know that the job is over
   save();
   for (const auto& caller : callers_) {
     answer(*caller, state(true));
