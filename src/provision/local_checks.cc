@@ -59,7 +59,6 @@ Done check_no_system_folder(const std::string& workspace) {
 
 // The wall would be of no use with the keys, or all the operator has, inside it.
 Done check_workspace_place(const Store& store, const std::string& workspace) {
-  AB_CHECK(check_no_system_folder(workspace));
   const std::string state = resolved(store.root());
   if (lies_in(state, workspace) || lies_in(workspace, state)) {
     return Failure{Exit::kRefused,
@@ -75,7 +74,7 @@ Done check_workspace_place(const Store& store, const std::string& workspace) {
                        "all that is in it, keys and tokens too",
                    "use a folder that holds the work and nothing else"};
   }
-  return {};
+  return check_no_system_folder(workspace);
 }
 
 Done check_reach(const Store& store, const Accounts& accounts, const std::string& workspace) {
