@@ -102,7 +102,10 @@ void JobHost::start(Line& line, const std::string& name) {
     refuse(line, "exists", same->first);
     return;
   }
-  if (jobs_.size() >= kMaxJobs) {
+  const auto live = std::count_if(jobs_.begin(), jobs_.end(), [](const auto& job) {
+    return is_held(job.second.control.get());
+  });
+  if (static_cast<std::size_t>(live) >= kMaxJobs) {
     refuse(line, "full");
     return;
   }
