@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "agentbox/common_ends.h"
+
 // The one door to the diff library; its templates are not written for our warnings.
 #include <dtl/dtl.hpp>
 
@@ -57,27 +59,18 @@ void add_way(const Lines& from, const Lines& to, std::vector<Step>& steps) {
 
 // The lines of both texts in one row; what is equal at both ends need not be compared.
 std::vector<Step> find_way(const Lines& before, const Lines& after) {
-  const std::size_t least = std::min(before.size(), after.size());
-  std::size_t head = 0;
-  while (head < least && before[head] == after[head]) {
-    ++head;
-  }
-  std::size_t tail = 0;
-  while (tail < least - head &&
-         before[before.size() - 1 - tail] == after[after.size() - 1 - tail]) {
-    ++tail;
-  }
+  const CommonEnds ends = common_ends(before, after);
   const auto middle = [&](const Lines& lines) {
-    return Lines(lines.begin() + static_cast<std::ptrdiff_t>(head),
-                 lines.end() - static_cast<std::ptrdiff_t>(tail));
+    return Lines(lines.begin() + static_cast<std::ptrdiff_t>(ends.head),
+                 lines.end() - static_cast<std::ptrdiff_t>(ends.tail));
   };
   std::vector<Step> steps;
   steps.reserve(std::max(before.size(), after.size()));
-  for (std::size_t i = 0; i < head; ++i) {
+  for (std::size_t i = 0; i < ends.head; ++i) {
     steps.push_back({' ', before[i]});
   }
   add_way(middle(before), middle(after), steps);
-  for (std::size_t i = before.size() - tail; i < before.size(); ++i) {
+  for (std::size_t i = before.size() - ends.tail; i < before.size(); ++i) {
     steps.push_back({' ', before[i]});
   }
   return steps;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "agentbox/common_ends.h"
 #include "agentbox/edit_hint.h"
 
 namespace agentbox::mcp {
@@ -109,16 +110,7 @@ void append_replacement(std::string& out, const TextEdit& edit, std::string_view
   const std::vector<std::string_view> before = split_lines(edit.old_text);
   const std::vector<std::string_view> after = split_lines(edit.new_text);
   const std::vector<std::string_view> there = split_lines(text.substr(match.at, match.size));
-  const std::size_t least = std::min(before.size(), after.size());
-  std::size_t head = 0;
-  while (head < least && before[head] == after[head]) {
-    ++head;
-  }
-  std::size_t tail = 0;
-  while (tail < least - head &&
-         before[before.size() - 1 - tail] == after[after.size() - 1 - tail]) {
-    ++tail;
-  }
+  const auto [head, tail] = common_ends(before, after);
   for (std::size_t i = 0; i < head; ++i) {
     out.append(there[i]);
   }

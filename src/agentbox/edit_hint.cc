@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "agentbox/common_ends.h"
 #include "base/text.h"
 
 namespace agentbox::mcp {
@@ -82,15 +83,7 @@ std::vector<std::string> essences(std::string_view wanted) {
 // How much of the longer text the two share at their ends, in hundredths.
 std::size_t likeness(std::string_view a, std::string_view b) {
   const std::size_t most = std::max(a.size(), b.size());
-  const std::size_t least = std::min(a.size(), b.size());
-  std::size_t head = 0;
-  while (head < least && a[head] == b[head]) {
-    ++head;
-  }
-  std::size_t tail = 0;
-  while (tail < least - head && a[a.size() - 1 - tail] == b[b.size() - 1 - tail]) {
-    ++tail;
-  }
+  const auto [head, tail] = common_ends(a, b);
   return most == 0 ? 0 : (head + tail) * 100 / most;
 }
 
