@@ -192,4 +192,12 @@ std::string show_path(const BoxPath& path, const RootNames& names) {
   return quote_name(shown);
 }
 
+Argument file_path_argument() {
+  return {.name = "path",
+          .description = "File path, relative to the workspace root or absolute inside it.",
+          .required = true,
+          .min_length = 1,
+          .max_length = kMaxPathBytes};
+}
+
 }  // namespace agentbox::mcp

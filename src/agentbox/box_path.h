@@ -45,6 +45,9 @@ struct RootNames {
 /// where it starts with none.
 [[nodiscard]] std::string below_root(std::string_view path, std::span<const std::string> roots);
 
+/// The argument `path` of every tool that works on one file.
+[[nodiscard]] Argument file_path_argument();
+
 /// The absolute name of PATH as shown: "." components and doubled slashes are gone.
 [[nodiscard]] std::string show_path(const BoxPath& path, const RootNames& names);
 

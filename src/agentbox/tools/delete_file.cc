@@ -68,11 +68,7 @@ Tool delete_file_tool() {
       "Delete a file or symlink (never its target). Directories need recursive=true; what is "
       "mounted in one stays.";
   tool.arguments = {
-      {.name = "path",
-       .description = "File path, relative to the workspace root or absolute inside it.",
-       .required = true,
-       .min_length = 1,
-       .max_length = kMaxPathBytes},
+      file_path_argument(),
       {.name = "recursive",
        .type = ArgumentType::kBoolean,
        .description = "Delete a directory and all in it.",

@@ -228,12 +228,7 @@ Tool edit_file_tool() {
       "Replace exact text in a file. old_string must occur exactly once unless replace_all or "
       "expected_count is given; an empty old_string on a missing file creates it. All edits apply "
       "together or not at all. Line ends of the file are kept. Returns a unified diff.";
-  tool.arguments = {{.name = "path",
-                     .description = "File path, relative to the workspace root or absolute inside "
-                                    "it.",
-                     .required = true,
-                     .min_length = 1,
-                     .max_length = kMaxPathBytes}};
+  tool.arguments = {file_path_argument()};
   for (Argument& field : edit_fields(false)) {
     tool.arguments.push_back(std::move(field));
   }

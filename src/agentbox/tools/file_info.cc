@@ -154,11 +154,7 @@ Tool file_info_tool() {
       "Metadata of a file, directory or symlink (not followed): type, size, mode, owner, times, "
       "symlink target, mime type, sha256 on request. A missing path is exists: false.";
   tool.arguments = {
-      {.name = "path",
-       .description = "File path, relative to the workspace root or absolute inside it.",
-       .required = true,
-       .min_length = 1,
-       .max_length = kMaxPathBytes},
+      file_path_argument(),
       {.name = "sha256",
        .type = ArgumentType::kBoolean,
        .description = "Hash a regular file.",

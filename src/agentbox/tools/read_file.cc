@@ -294,11 +294,7 @@ Tool read_file_tool() {
       "line range. Binary content comes back as base64. Also reads the output files that "
       "shell_exec names as output_path.";
   tool.arguments = {
-      {.name = "path",
-       .description = "File path, relative to the workspace root or absolute inside it.",
-       .required = true,
-       .min_length = 1,
-       .max_length = kMaxPathBytes},
+      file_path_argument(),
       {.name = "offset",
        .type = ArgumentType::kInteger,
        .description = "Byte offset. Ignored with head, tail or start_line.",

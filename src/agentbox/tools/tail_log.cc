@@ -119,11 +119,7 @@ Tool tail_log_tool() {
       "Read a log from an offset and follow it for a while. Returns end_offset to go on from. "
       "follow_seconds=0 returns what is there at once.";
   tool.arguments = {
-      {.name = "path",
-       .description = "File path, relative to the workspace root or absolute inside it.",
-       .required = true,
-       .min_length = 1,
-       .max_length = kMaxPathBytes},
+      file_path_argument(),
       {.name = "start_offset",
        .type = ArgumentType::kInteger,
        .description = "Byte offset. Default: the file's end at call time.",

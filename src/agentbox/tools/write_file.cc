@@ -118,11 +118,7 @@ Tool write_file_tool() {
       "sure you overwrite exactly what you read; "
       "if_absent to never overwrite. Up to 4 MiB a call; more with append.";
   tool.arguments = {
-      {.name = "path",
-       .description = "File path, relative to the workspace root or absolute inside it.",
-       .required = true,
-       .min_length = 1,
-       .max_length = kMaxPathBytes},
+      file_path_argument(),
       {.name = "content",
        .description = "New content.",
        .required = true,
