@@ -87,6 +87,9 @@ struct Words {
   std::string since;
   std::string event;
   std::uint64_t audit_lines = 0;
+  std::string audit_action;
+  std::string audit_file;
+  std::string audit_box;
   std::string shell;
   std::optional<BoxName> box;  ///< NAME, once it has passed its grammar
   bool cluster_flag = false;
@@ -280,9 +283,18 @@ constexpr std::array<Entry, 22> kEntries = {{
     {"doctor",
      "Look for what is wrong with a box and say what to do; exit code 6 where something is", false,
      add_name, [](const Words& words) -> Command { return Doctor{*words.box}; }},
-    {"audit", "Show the audit log of a box and whether it is whole", false,
+    {"audit-log", "Read an audit log: show its lines, and say whether it is whole", false,
      [](CLI::App& app, Words& words) {
-       add_name(app, words);
+       app.add_option("ACTION", words.audit_action, "show")
+           ->required()
+           ->check(CLI::IsMember({"show"}));
+       app.add_option("FILE", words.audit_file,
+                      "The newest file of the log; FILE.1 and up, where the door has rotated it, "
+                      "are read before it")
+           ->type_name("FILE");
+       app.add_option("--box", words.audit_box,
+                      "The log of this box of this machine, in FILE's place")
+           ->type_name("BOX");
        app.add_option("--since", words.since,
                       "From this moment on (UTC): 2026-11-30, 2026-11-30T06:31Z, or an age: 90s, "
                       "10m, 2h, 7d");
@@ -294,7 +306,8 @@ constexpr std::array<Entry, 22> kEntries = {{
            ->check(CLI::Range(std::uint64_t{0}, kMaxAuditLines));
      },
      [](const Words& words) -> Command {
-       return Audit{*words.box, words.since, words.event, words.key, words.audit_lines};
+       return AuditLog{AuditLogAction::kShow, words.audit_file, words.box,        words.since,
+                       words.event,           words.key,        words.audit_lines};
      }},
     {"list", "List all boxes", false, [](CLI::App&, Words&) {},
      [](const Words&) -> Command { return List{}; }},
@@ -400,8 +413,13 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
     return misuse("--image and --size are for a box in a cluster", output,
                   "add --kubernetes, or leave them out");
   }
-  if (chosen.get_option_no_throw("NAME") != nullptr) {
-    auto name = BoxName::parse(words.name);
+  if (chosen.get_name() == "audit-log" && words.audit_file.empty() == words.audit_box.empty()) {
+    return misuse("audit-log wants either a FILE or --box NAME", output,
+                  "for example: audit-log show --box demo");
+  }
+  const std::string& given = words.audit_box.empty() ? words.name : words.audit_box;
+  if (chosen.get_option_no_throw("NAME") != nullptr || !words.audit_box.empty()) {
+    auto name = BoxName::parse(given);
     if (!name.ok()) {
       return misuse(name.error().what, output, "choose a name such as demo or build-1");
     }

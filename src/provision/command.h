@@ -106,9 +106,12 @@ struct Push {
 struct Doctor {
   BoxName name;
 };
-struct Audit {
-  BoxName name;
-  std::string since;  ///< a time or an age; empty: all
+enum class AuditLogAction : std::uint8_t { kShow };
+struct AuditLog {
+  AuditLogAction action = AuditLogAction::kShow;
+  std::string file;            ///< the newest file of a log
+  std::optional<BoxName> box;  ///< or a box of this machine, and its log
+  std::string since;           ///< a time or an age; empty: all
   std::string event;
   std::string key;
   std::uint64_t lines = 0;  ///< the newest so many; 0: all
@@ -136,7 +139,7 @@ struct ShowRole {
 };
 
 using Command = std::variant<Create, ShowStatus, List, Handoff, Suspend, Resume, Verify, Delete,
-                             Call, Logs, Rotate, Revoke, Pull, Push, Doctor, Audit, Completion,
+                             Call, Logs, Rotate, Revoke, Pull, Push, Doctor, AuditLog, Completion,
                              Manual, Supervise, Render, Preflight, ShowRole>;
 
 struct Invocation {

@@ -47,6 +47,10 @@ Options all_options(const ProgramShape& shape, const CommandShape& command) {
   return options;
 }
 
+bool takes_box(const OptionShape& option) {
+  return option.names.front() == "NAME" || option.value == "BOX";
+}
+
 bool takes_file(const OptionShape& option) {
   return option.value == "FILE" || option.value == "KEY";
 }
@@ -69,16 +73,13 @@ std::string bash_values(const OptionShape& option) {
   if (!option.choices.empty()) {
     return "COMPREPLY=($(compgen -W '" + joined(option.choices) + "' -- \"$word\"))";
   }
+  if (takes_box(option)) {
+    return "COMPREPLY=($(compgen -W \"$(_agentbox_boxes)\" -- \"$word\"))";
+  }
   if (takes_file(option)) {
     return "COMPREPLY=($(compgen -f -- \"$word\"))";
   }
   return option.value == "DIR" ? "COMPREPLY=($(compgen -d -- \"$word\"))" : "COMPREPLY=()";
-}
-
-std::string bash_positional(const OptionShape& option) {
-  return option.names.front() == "NAME"
-             ? "COMPREPLY=($(compgen -W \"$(_agentbox_boxes)\" -- \"$word\"))"
-             : bash_values(option);
 }
 
 std::string bash_command(const ProgramShape& shape, const CommandShape& command) {
@@ -97,8 +98,7 @@ std::string bash_command(const ProgramShape& shape, const CommandShape& command)
           joined(names_of(options)) +
           "' -- \"$word\")); return ;;\n      esac\n      case $place in\n";
   for (std::size_t i = 0; i < command.positionals.size(); ++i) {
-    text +=
-        "        " + std::to_string(i) + ") " + bash_positional(command.positionals[i]) + " ;;\n";
+    text += "        " + std::to_string(i) + ") " + bash_values(command.positionals[i]) + " ;;\n";
   }
   return text + "      esac ;;\n";
 }
@@ -163,7 +163,7 @@ std::string zsh_action(const OptionShape& option) {
   if (!option.choices.empty()) {
     return "(" + joined(option.choices) + ")";
   }
-  if (option.names.front() == "NAME") {
+  if (takes_box(option)) {
     return "{compadd -- $(_agentbox_boxes)}";
   }
   return takes_file(option) ? "_files" : option.value == "DIR" ? "_files -/" : " ";
@@ -232,6 +232,7 @@ std::string fish_option(const std::string& condition, const std::string& program
   if (!option.value.empty()) {
     text += takes_file(option) ? " -r -F" : " -x";
     text += option.value == "DIR" ? " -a '(__fish_complete_directories)'" : "";
+    text += takes_box(option) ? " -a '(__agentbox_boxes)'" : "";
     text += option.choices.empty() ? "" : " -a " + fish_quote(joined(option.choices));
   }
   return text + " -d " + fish_quote(brief(option.about)) + "\n";
@@ -258,7 +259,7 @@ std::string render_fish(const ProgramShape& shape) {
     }
     for (const OptionShape& option : command.positionals) {
       const std::string head = "complete -c " + shape.name + " -n " + fish_quote(seen);
-      if (option.names.front() == "NAME") {
+      if (takes_box(option)) {
         text += head + " -a '(__agentbox_boxes)'\n";
       } else if (!option.choices.empty()) {
         text += head + " -a " + fish_quote(joined(option.choices)) + "\n";

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "provision/account.h"
-#include "provision/audit_report.h"
+#include "provision/audit_log.h"
 #include "provision/box_side.h"
 #include "provision/host.h"
 #include "provision/key_change.h"

@@ -10,7 +10,7 @@
 #include "base/handle.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "provision/audit_report.h"
+#include "provision/audit_log.h"
 #include "provision/backend_commands.h"
 #include "provision/cli.h"
 #include "provision/completion.h"
@@ -85,8 +85,8 @@ class Runner : public BackendCommands {
   Answer<Report> operator()(const Pull& command) const { return pull(backend_.store(), command); }
   Answer<Report> operator()(const Push& command) const { return push(backend_.store(), command); }
   Answer<Report> operator()(const Doctor& command) const { return doctor(backend_, command.name); }
-  Answer<Report> operator()(const Audit& command) const {
-    return audit_report(backend_.store(), command);
+  Answer<Report> operator()(const AuditLog& command) const {
+    return audit_log(backend_.store(), command);
   }
   Answer<Report> operator()(const Completion& command) const {
     return text_report(render_completion(command_line_shape(AGENTBOX_VERSION), command.shell));

@@ -341,16 +341,16 @@ def test_the_audit_can_be_searched_and_says_whether_it_is_whole(box):
         session.shell("true")
         session.finish()
     key = box.status()["keys"][0]["fingerprint"]
-    said = box.provision("audit", "--event", "tool_call", "--key", key)
+    said = box.audit_log("--event", "tool_call", "--key", key)
     assert said["whole"] is True and said["events"][-1]["tool"] == "shell_exec"
     assert {event["event"] for event in said["events"]} == {"tool_call"}
-    assert len(box.provision("audit", "--since", "1h", "--lines", "2")["events"]) == 2
-    assert box.provision("audit", "--since", "2999-01-01")["events"] == []
-    fails(2, "audit", box.name, "--since", "yesterday")
-    fails(2, "audit", box.name, "--key", "anna")
+    assert len(box.audit_log("--since", "1h", "--lines", "2")["events"]) == 2
+    assert box.audit_log("--since", "2999-01-01")["events"] == []
+    fails(2, "audit-log", "show", "--box", box.name, "--since", "yesterday")
+    fails(2, "audit-log", "show", "--box", box.name, "--key", "anna")
     ok(programs.provision("suspend", box.name))
     ok(programs.provision("resume", box.name))
-    assert box.provision("audit")["whole"] is True
+    assert box.audit_log()["whole"] is True
 
 
 def test_a_line_taken_out_of_the_audit_is_missed(box):
@@ -360,7 +360,7 @@ def test_a_line_taken_out_of_the_audit_is_missed(box):
     with open(log, "r+b") as file:
         file.writelines(lines[:3] + lines[4:])
         file.truncate()
-    result = programs.provision("audit", box.name, "--output", "json")
+    result = programs.provision("audit-log", "show", "--box", box.name, "--output", "json")
     assert result.returncode == 6 and json.loads(result.stdout)["complaints"] == ["line 5 comes after line 3"]
     assert "the audit log is whole" in failed(checks_of(box, 6))
     ok(programs.provision("resume", box.name))
@@ -391,6 +391,7 @@ def completed(*words):
 def test_bash_completes_commands_boxes_options_and_choices(box):
     assert completed("rot") == ["rotate"]
     assert box.name in completed("status", "")
+    assert box.name in completed("audit-log", "show", "--box", "")
     assert completed("revoke", box.name, "--ev") == ["--evict"]
     assert completed("handoff", box.name, "--format", "c") == ["claude", "codex", "cursor"]
     assert completed("--output", "json", "completion", "f") == ["fish"]
@@ -403,7 +404,7 @@ def test_the_manual_names_every_command_and_is_read_without_a_complaint():
     commands = [line.split()[0] for line in listed.splitlines() if line[2:3].isalpha()]
     assert "rotate" in commands
     for command in commands:
-        assert f".SS {command}\n".encode() in page, command
+        assert f".SS {command}\n".replace("-", r"\-").encode() in page, command
     if shutil.which("groff"):
         said = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z"], input=page, capture_output=True, check=True)
         assert said.stderr == b"", said.stderr

@@ -110,7 +110,7 @@ def test_keys_and_hosts_that_the_machine_knows_take_no_part(box, tmp_path):
         path.write_text("".join(f"{name} {line}\n" for name in names))
     pin = Path(status["ssh"]["known_hosts_file"])
     before = pin.read_bytes()
-    seen = len(box.provision("audit", "--event", "auth")["events"])
+    seen = len(box.audit_log("--event", "auth")["events"])
     asked = []
     with socket.socket(socket.AF_UNIX) as agent:
         agent.bind(str(tmp_path / "agent"))
@@ -136,7 +136,7 @@ def test_keys_and_hosts_that_the_machine_knows_take_no_part(box, tmp_path):
         agent.shutdown(socket.SHUT_RDWR)
     assert asked == []
     assert pin.read_bytes() == before  # nothing is learnt from the other side either
-    offered = {event["key"] for event in box.provision("audit", "--event", "auth")["events"][seen:]}
+    offered = {event["key"] for event in box.audit_log("--event", "auth")["events"][seen:]}
     assert offered == {status["keys"][0]["fingerprint"]}
 
 

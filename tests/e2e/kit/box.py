@@ -42,6 +42,9 @@ class LocalBox:
         result = ok(self._runner(verb, self.name, *words, "--output", "json", seconds=seconds))
         return json.loads(result.stdout)
 
+    def audit_log(self, *words):
+        return json.loads(ok(self._runner("audit-log", "show", "--box", self.name, *words, "--output", "json")).stdout)
+
     def create(self, *words):
         return self.provision("create", *words)
 

@@ -80,7 +80,10 @@ TEST_CASE("each command is understood") {
   CHECK(command<Pull>({"pull", "a", "b", "-"}).local == "-");
   CHECK(command<Push>({"push", "a", "-", "b"}).remote == "b");
   command<Doctor>({"doctor", "a"});
-  CHECK(command<Audit>({"audit", "a", "--since", "2h", "--event", "auth"}).since == "2h");
+  CHECK(command<AuditLog>({"audit-log", "show", "--box", "a", "--since", "2h"}).since == "2h");
+  CHECK(command<AuditLog>({"audit-log", "show", "--box", "a"}).box->text() == "a");
+  CHECK(command<AuditLog>({"audit-log", "show", "audit.log"}).file == "audit.log");
+  CHECK_FALSE(command<AuditLog>({"audit-log", "show", "a"}).box);
   CHECK(command<Completion>({"completion", "fish"}).shell == Shell::kFish);
   misuse({"completion", "tcsh"});
   command<Manual>({"manual"});
@@ -116,6 +119,12 @@ TEST_CASE("wrong command lines are told apart from everything else, with a next 
       {"call", "a"},
       {"call", "a", "t", "--timeout", "0"},
       {"logs", "a", "--lines", "many"},
+      {"audit-log"},
+      {"audit-log", "show"},
+      {"audit-log", "show", "--box", "Bad"},
+      {"audit-log", "show", "file", "--box", "a"},
+      {"audit-log", "burn", "--box", "a"},
+      {"audit", "a"},
       {"list", "--output", "xml"},
   };
   for (const Words& words : wrong) {

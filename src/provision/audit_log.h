@@ -1,4 +1,4 @@
-// edge: `audit NAME`: a box's audit log, filtered, and whether it is whole.
+// edge: `audit-log`: an audit log, filtered, and whether it is whole.
 #pragma once
 
 #include "provision/answer.h"
@@ -12,7 +12,7 @@ namespace agentbox::provision {
 inline constexpr std::size_t kMaxAuditAnswer = kMaxAuditLines;
 
 /// The lines that WANTED asks for. Exit::kCheckFailed where lines are missing or were changed.
-[[nodiscard]] Answer<Report> audit_report(const Store& store, const Audit& wanted);
+[[nodiscard]] Answer<Report> audit_log(const Store& store, const AuditLog& wanted);
 
 /// What does not fit in the audit log at PATH; nothing where it is whole.
 struct AuditState {

@@ -1,5 +1,5 @@
-// edge: see audit_report.h.
-#include "provision/audit_report.h"
+// edge: see audit_log.h.
+#include "provision/audit_log.h"
 
 #include <algorithm>
 #include <chrono>
@@ -16,12 +16,13 @@ std::int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-Answer<AuditFilter> filter_of(const Audit& wanted) {
+Answer<AuditFilter> filter_of(const AuditLog& wanted) {
   AuditFilter filter{{}, wanted.event, wanted.key};
   if (!wanted.since.empty()) {
     auto since = parse_since(wanted.since, now_ms());
     if (!since.ok()) {
-      return Failure{Exit::kUsage, since.error().what, "for example: audit NAME --since 2h"};
+      return Failure{Exit::kUsage, since.error().what,
+                     "for example: audit-log show --box NAME --since 2h"};
     }
     filter.since = std::move(since).value();
   }
@@ -30,6 +31,15 @@ Answer<AuditFilter> filter_of(const Audit& wanted) {
                    "`agentbox-provision status NAME` shows those of the box"};
   }
   return filter;
+}
+
+// A box that has not started yet has no log, which is no error; a file that is not there is one.
+Answer<std::string> path_of(const Store& store, const AuditLog& wanted) {
+  if (!wanted.box) {
+    return wanted.file;
+  }
+  AB_TRY(record, store.load_existing(*wanted.box));
+  return store.paths(record.name).audit_log_real;
 }
 
 void add_strange(std::uint64_t strange, std::vector<std::string>& complaints) {
@@ -50,12 +60,12 @@ Result<AuditState> check_audit(const std::string& path) {
   return state;
 }
 
-Answer<Report> audit_report(const Store& store, const Audit& wanted) {
-  AB_TRY(record, store.load_existing(wanted.name));
+Answer<Report> audit_log(const Store& store, const AuditLog& wanted) {
+  AB_TRY(path, path_of(store, wanted));
   AB_TRY(filter, filter_of(wanted));
   const std::size_t most =
       wanted.lines == 0 ? kMaxAuditAnswer : std::min<std::size_t>(wanted.lines, kMaxAuditAnswer);
-  AuditReader reader(store.paths(record.name).audit_log_real);
+  AuditReader reader(path);
   AuditChain chain;
   std::deque<AuditLine> found;
   std::uint64_t left_out = 0;
@@ -69,13 +79,13 @@ Answer<Report> audit_report(const Store& store, const Audit& wanted) {
       }
     }
   });
-  if (!read.ok() && read.error().code != Code::kNotFound) {
+  if (!read.ok() && (read.error().code != Code::kNotFound || !wanted.box)) {
     return failure_of(read.error());
   }
   std::vector<std::string> complaints = chain.complaints();
   add_strange(reader.strange_lines(), complaints);
   Report report;
-  report.json["name"] = record.name.text();
+  report.json["log"] = path;
   report.json["whole"] = complaints.empty();
   report.json["complaints"] = complaints;
   report.json["left_out"] = left_out;
