@@ -2,9 +2,8 @@
 #include "sshd/check.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
+#include "base/utc.h"
 #include "sshd/algorithms.h"
 #include "sshd/policy.h"
 
@@ -13,8 +12,9 @@ namespace {
 
 using Lines = std::vector<PolicyLine>;
 
-/// Debian 12's, with its fixes of 2026.
-constexpr std::array kOldestLibrary = {0, 10, 6};
+LibraryFacts library_of(const Config& config, const BuildFacts& facts) {
+  return {facts.library, facts.package, config.libssh_backports_acknowledged};
+}
 
 void describe_login(const Config& config, Lines& out) {
   out.push_back({"login", "user", std::string(kLoginUser) + "; any other is refused"});
@@ -66,26 +66,30 @@ void describe_requests(Lines& out) {
   out.push_back({"request", "global keepalive@openssh.com", "answered"});
 }
 
-void describe_limits(const Config& config, Lines& out) {
-  const Limits& limits = config.limits;
-  const auto line = [&](const char* what, std::uint64_t count, const char* unit) {
-    out.push_back({"limit", what, std::to_string(count) + ' ' + unit});
-  };
+struct LimitLine {
+  const char* name;
+  std::uint64_t value;
+  const char* unit;
+};
+
+std::vector<LimitLine> limit_lines(const Limits& limits) {
   const auto seconds = [](std::chrono::seconds value) {
     return static_cast<std::uint64_t>(value.count());
   };
-  line("connections", limits.connections, "at once");
-  line("unauthenticated", limits.unauthenticated, "at once; then the oldest goes");
-  line("own_unauthenticated", limits.own_unauthenticated,
-       "at once from this machine's own addresses (0: no such limit)");
-  line("channels_per_connection", limits.channels_per_connection, "at once");
-  line("login_points", limits.login_points,
-       "points (refused offer 1, bad signature or other method 5)");
-  line("login_grace_seconds", seconds(limits.login_grace), "seconds");
-  line("idle_seconds", seconds(limits.idle), "seconds logged in without a session");
-  line("keepalive_seconds", seconds(limits.keepalive), "seconds of silence before a question");
-  line("keepalive_misses", limits.keepalive_misses, "unanswered questions");
-  line("drain_seconds", seconds(limits.drain), "seconds for running calls at a stop");
+  return {
+      {"connections", limits.connections, "at once"},
+      {"unauthenticated", limits.unauthenticated, "at once; then the oldest goes"},
+      {"own_unauthenticated", limits.own_unauthenticated,
+       "at once from this machine's own addresses (0: no such limit)"},
+      {"channels_per_connection", limits.channels_per_connection, "at once"},
+      {"login_points", limits.login_points,
+       "points (refused offer 1, bad signature or other method 5)"},
+      {"login_grace_seconds", seconds(limits.login_grace), "seconds"},
+      {"idle_seconds", seconds(limits.idle), "seconds logged in without a session"},
+      {"keepalive_seconds", seconds(limits.keepalive), "seconds of silence before a question"},
+      {"keepalive_misses", limits.keepalive_misses, "unanswered questions"},
+      {"drain_seconds", seconds(limits.drain), "seconds for running calls at a stop"},
+  };
 }
 
 void describe_weakenings(const Config& config, const BuildFacts& facts, Lines& out) {
@@ -102,6 +106,9 @@ void describe_weakenings(const Config& config, const BuildFacts& facts, Lines& o
     out.push_back(
         {"weakening", "libssh " + facts.library, "older than any the door is tested with"});
   }
+  for (const KnownHole& hole : open_holes(library_of(config, facts))) {
+    out.push_back({"weakening", "libssh " + std::string(hole.cve), std::string(hole.what)});
+  }
   if (facts.sanitizer) {
     out.push_back({"weakening", "sanitizer build",
                    "no memory limit; refused system calls fail instead of killing"});
@@ -112,20 +119,6 @@ void describe_weakenings(const Config& config, const BuildFacts& facts, Lines& o
 }
 
 }  // namespace
-
-bool library_is_too_old(std::string_view version) {
-  std::array<int, 3> numbers{};
-  const char* at = version.data();
-  const char* const end = version.data() + version.size();
-  for (int& number : numbers) {
-    const auto read = std::from_chars(at, end, number);
-    if (read.ec != std::errc()) {
-      return true;
-    }
-    at = read.ptr < end ? read.ptr + 1 : end;
-  }
-  return numbers < kOldestLibrary;
-}
 
 std::vector<PolicyLine> describe_policy(const Config& config, const BuildFacts& facts) {
   Lines out;
@@ -148,14 +141,45 @@ std::vector<PolicyLine> describe_policy(const Config& config, const BuildFacts& 
   out.push_back({"algorithms", "host key, RSA", kRsaHostKeyAlgorithms});
   out.push_back({"algorithms", "user keys", kUserKeyAlgorithms});
   out.push_back({"algorithms", "compression", "none"});
-  describe_limits(config, out);
+  for (const LimitLine& limit : limit_lines(config.limits)) {
+    out.push_back({"limit", limit.name, std::to_string(limit.value) + ' ' + limit.unit});
+  }
   out.push_back({"trust", "key files",
                  config.keys_trust == KeysTrust::kStrict
                      ? "read-only mount, or a path that only root and the door can write"
                      : "any"});
+  const LibraryFacts library = library_of(config, facts);
   out.push_back({"library", "libssh",
-                 facts.library + ", as it runs; what a distribution has mended does not show"});
+                 facts.library + ", as it runs; package " +
+                     (facts.package.empty() ? "unknown" : facts.package) +
+                     "; known holes open: " + std::to_string(open_holes(library).size())});
+  if (!library.acknowledged.empty()) {
+    out.push_back({"library", "libssh_backports_acknowledged: " + library.acknowledged,
+                   backports_hold(library) ? "holds for what runs" : "is not what runs"});
+  }
   describe_weakenings(config, facts, out);
+  return out;
+}
+
+std::vector<PolicyLine> describe_keys(const SeenKeys& seen) {
+  Lines out;
+  out.push_back({"key", "host key",
+                 seen.host_fingerprint.empty() ? "cannot be used: " + seen.host_key_error
+                                               : seen.host_fingerprint});
+  for (const KeyEntry& entry : seen.keys.entries) {
+    out.push_back({"key", entry.key.fingerprint(),
+                   entry.key.type() + ' ' + entry.label + "; role " +
+                       std::string(role_name(entry.role)) +
+                       (entry.from ? "; from= limits it" : "") +
+                       (entry.expires ? "; until " + format_time(*entry.expires * 1000) : "")});
+  }
+  for (const KeyProblem& problem : seen.problems) {
+    out.push_back(
+        {"key", "line " + std::to_string(problem.line), "counts for nothing: " + problem.what});
+  }
+  if (!seen.error.empty()) {
+    out.push_back({"key", "nobody can enter", seen.error});
+  }
   return out;
 }
 
@@ -178,6 +202,59 @@ OrderedJson render_policy_json(const std::vector<PolicyLine>& lines) {
     list.push_back({{"section", line.section}, {"what", line.what}, {"gets", line.gets}});
   }
   return OrderedJson{{"policy", std::move(list)}};
+}
+
+OrderedJson effective_json(const Config& config, const BuildFacts& facts, const SeenKeys& seen) {
+  OrderedJson limits = OrderedJson::object();
+  const auto usual = limit_lines(Limits{});
+  const auto now = limit_lines(config.limits);
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    limits[now[i].name] = {{"value", now[i].value}, {"default", usual[i].value}};
+  }
+  const LibraryFacts library = library_of(config, facts);
+  OrderedJson holes = OrderedJson::array();
+  for (const KnownHole& hole : open_holes(library)) {
+    holes.push_back({{"cve", hole.cve}, {"what", hole.what}});
+  }
+  OrderedJson keys = OrderedJson::array();
+  for (const KeyEntry& entry : seen.keys.entries) {
+    OrderedJson key{{"fingerprint", entry.key.fingerprint()},
+                    {"key", entry.key.text()},
+                    {"label", entry.label},
+                    {"role", role_name(entry.role)},
+                    {"from", entry.from.has_value()},
+                    {"line", entry.line}};
+    key["expires"] = entry.expires ? OrderedJson(*entry.expires) : OrderedJson(nullptr);
+    keys.push_back(std::move(key));
+  }
+  OrderedJson problems = OrderedJson::array();
+  for (const KeyProblem& problem : seen.problems) {
+    problems.push_back({{"line", problem.line}, {"what", problem.what}});
+  }
+  return OrderedJson{{"listen", {{"address", config.listen_address}, {"port", config.port}}},
+                     {"keys_trust", config.keys_trust == KeysTrust::kStrict ? "strict" : "any"},
+                     {"pass_env", config.pass_env},
+                     {"audit_sink", config.audit_sink},
+                     {"box_uid", config.box_uid},
+                     {"sanitizer", facts.sanitizer},
+                     {"limits", std::move(limits)},
+                     {"library",
+                      {{"version", library.version},
+                       {"package", library.package},
+                       {"acknowledged", library.acknowledged},
+                       {"acknowledged_holds", backports_hold(library)},
+                       {"floor", kLibraryFloor},
+                       {"below_floor", library_is_too_old(library.version)},
+                       {"open", std::move(holes)}}},
+                     {"host_key",
+                      {{"fingerprint", seen.host_fingerprint},
+                       {"key", seen.host_key},
+                       {"error", seen.host_key_error}}},
+                     {"generation", seen.keys.generation},
+                     {"revoked", seen.keys.revoked.size()},
+                     {"keys", std::move(keys)},
+                     {"key_problems", std::move(problems)},
+                     {"keys_error", seen.error}};
 }
 
 }  // namespace agentbox::sshd

@@ -7,12 +7,14 @@
 
 #include "base/json.h"
 #include "sshd/config.h"
+#include "sshd/library.h"
+#include "sshd/policy.h"
 
 namespace agentbox::sshd {
 
 /// One line of the report: what is asked or bounded, and what it gets.
 struct PolicyLine {
-  std::string section;  ///< login, request, session, algorithms, limit, trust, weakening
+  std::string section;  ///< login, request, session, algorithms, limit, trust, key, weakening
   std::string what;
   std::string gets;
 };
@@ -21,17 +23,31 @@ struct PolicyLine {
 struct BuildFacts {
   bool sanitizer = false;
   std::string library;  ///< the SSH library's version as it runs, `0.10.6/openssl`
+  std::string package;  ///< of the distribution, that the library came in; empty: none is known
+};
+
+/// The keys as the door would read them now.
+struct SeenKeys {
+  KeySet keys;
+  std::vector<KeyProblem> problems;
+  std::string error;             ///< why nobody could enter; empty: nothing is wrong
+  std::string host_fingerprint;  ///< empty where the host key cannot be used
+  std::string host_key;          ///< `TYPE BASE64`
+  std::string host_key_error;    ///< why not
 };
 
 /// The whole policy, asked of the same functions that decide on the wire.
 [[nodiscard]] std::vector<PolicyLine> describe_policy(const Config& config,
                                                       const BuildFacts& facts);
 
-/// Whether VERSION (`0.10.6`, what follows a third number is left out) is older than the oldest
-/// that the door is tested with. What a distribution has mended since does not show in it.
-[[nodiscard]] bool library_is_too_old(std::string_view version);
+/// One line for each key, and for each line of the file that is none.
+[[nodiscard]] std::vector<PolicyLine> describe_keys(const SeenKeys& seen);
 
 [[nodiscard]] std::string render_policy_text(const std::vector<PolicyLine>& lines);
+/// `{"policy":[{"section","what","gets"}]}`
 [[nodiscard]] OrderedJson render_policy_json(const std::vector<PolicyLine>& lines);
+/// The same facts as values: `listen`, `limits`, `library`, `keys` and what else a program judges.
+[[nodiscard]] OrderedJson effective_json(const Config& config, const BuildFacts& facts,
+                                         const SeenKeys& seen);
 
 }  // namespace agentbox::sshd

@@ -11,6 +11,7 @@
 namespace agentbox::sshd {
 namespace {
 
+constexpr std::size_t kMaxVersionBytes = 128;
 constexpr std::size_t kMaxPassEnv = 32;  // leaves room in one Start record
 
 void read_seconds(YamlMap& map, const std::string& key, std::chrono::seconds& out,
@@ -75,6 +76,10 @@ Status check_values(const Config& config) {
   if (config.audit_sink != "stdout" && !config.audit_sink.starts_with('/')) {
     return Error{Code::kInvalid, "audit.sink must be stdout or an absolute path"};
   }
+  if (const std::string& version = config.libssh_backports_acknowledged;
+      version.size() > kMaxVersionBytes || !is_printable_ascii(version)) {
+    return Error{Code::kInvalid, "libssh_backports_acknowledged is no version"};
+  }
   if (config.pass_env.size() > kMaxPassEnv) {
     return Error{Code::kLimit,
                  "pass_env names more than " + std::to_string(kMaxPassEnv) + " variables"};
@@ -109,6 +114,7 @@ Result<Config> parse_config(std::string_view text) {
   root.text("state_dir", config.state_dir);
   root.choice("keys_trust", trust, {"strict", "any"});
   root.texts("pass_env", config.pass_env);
+  root.text("libssh_backports_acknowledged", config.libssh_backports_acknowledged);
   config.keys_trust = trust == "any" ? KeysTrust::kAny : KeysTrust::kStrict;
   AB_CHECK(in_section("listen", read_listen(root.map("listen"), config)));
   AB_CHECK(in_section("link", read_link(root.map("link"), config)));

@@ -53,6 +53,8 @@ struct Config {
   std::string audit_sink = "stdout";  ///< or an absolute path
   std::string log_format = "json";    ///< or text
   std::vector<std::string> pass_env;  ///< names of the door's variables that commands get
+  /// The version of libssh's package whose fixes the operator has looked at and vouches for.
+  std::string libssh_backports_acknowledged;
   Limits limits;
 };
 

@@ -9,6 +9,7 @@
 #include "sshd/check.h"
 #include "sshd/cli.h"
 #include "sshd/config_file.h"
+#include "sshd/key_store.h"
 #include "sshd/listener.h"
 #include "sshd/monitor.h"
 #include "sshd/ssh.h"
@@ -61,15 +62,44 @@ int run(const RunListener&) {
   return static_cast<int>(run_listener(*config, UniqueFd(kControlFd), UniqueFd(kListenFd)));
 }
 
+// What cannot be read here is told, and fails nothing: the policy is worth reading all the same.
+SeenKeys look_at_keys(const Config& config) {
+  SeenKeys seen;
+  auto loaded = load_keys(config.keys_dir, config.keys_trust);
+  if (loaded.ok()) {
+    seen.keys = std::move(loaded->keys);
+    seen.problems = std::move(loaded->problems);
+  } else {
+    seen.error = loaded.error().what;
+  }
+  const auto key = load_host_key(config.host_key);
+  const auto print = key.ok() ? fingerprint_of(key->get()) : Result<std::string>(key.error());
+  const auto text = key.ok() ? public_text_of(key->get()) : Result<std::string>(key.error());
+  if (print.ok() && text.ok()) {
+    seen.host_fingerprint = *print;
+    seen.host_key = *text;
+  } else {
+    seen.host_key_error = print.ok() ? text.error().what : print.error().what;
+  }
+  return seen;
+}
+
 int run(const CheckPolicy& command) {
   const auto loaded = load_config(command.config);
   if (!loaded.ok()) {
     return complain(loaded.error());
   }
-  const auto policy = describe_policy(loaded->config, {kSanitizerBuild, library_version()});
-  return say(
-      command.json ? dump_json(render_policy_json(policy), 2) + '\n' : render_policy_text(policy),
-      0);
+  const BuildFacts facts{kSanitizerBuild, library_version(), library_package()};
+  const SeenKeys seen = look_at_keys(loaded->config);
+  auto policy = describe_policy(loaded->config, facts);
+  if (command.json) {
+    OrderedJson json = render_policy_json(policy);
+    json["effective"] = effective_json(loaded->config, facts, seen);
+    return say(dump_json(json, 2) + '\n', 0);
+  }
+  const auto keys = describe_keys(seen);
+  policy.insert(policy.end(), keys.begin(), keys.end());
+  return say(render_policy_text(policy), 0);
 }
 
 int run(const CheckHealth& command) {

@@ -1,18 +1,21 @@
 // edge: see ssh.h.
 #include "sshd/ssh.h"
 
+#include <dlfcn.h>
 #include <openssl/crypto.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <array>
 #include <chrono>
+#include <string_view>
 
 #include "base/deadline.h"
 #include "base/public_key.h"
 #include "base/text.h"
 #include "sshd/algorithms.h"
 #include "sshd/offer.h"
+#include "sshd/package.h"
 
 namespace agentbox::sshd {
 namespace {
@@ -133,6 +136,22 @@ Result<SshKey> load_host_key(const std::string& path) {
 }
 
 std::string library_version() { return ssh_version(0); }
+
+std::string library_package() {
+  Dl_info from{};
+  // A build of the operator's own lies elsewhere, and no package says anything about it.
+  const bool is_the_systems = ::dladdr(reinterpret_cast<const void*>(&ssh_version), &from) != 0 &&
+                              from.dli_fname != nullptr &&
+                              (std::string_view(from.dli_fname).starts_with("/usr/lib/") ||
+                               std::string_view(from.dli_fname).starts_with("/lib/"));
+  const auto status = is_the_systems ? read_file_capped("/var/lib/dpkg/status", kMaxPackagesBytes)
+                                     : Result<std::string>(Error{});
+  if (!status.ok()) {
+    return {};
+  }
+  const std::string version = installed_version(*status, "libssh-4");
+  return version.empty() ? installed_version(*status, "libssh-4t64") : version;
+}
 
 Result<std::string> fingerprint_of(ssh_key key) {
   AB_TRY(text, public_text_of(key));

@@ -24,6 +24,10 @@ using SshString = CHandle<char, ssh_string_free_char>;
 /// The library's version as it runs, not as it was built against.
 [[nodiscard]] std::string library_version();
 
+/// The version of the distribution's package that the library came in, where dpkg knows it; empty
+/// where the library was loaded from anywhere but the system's own folders.
+[[nodiscard]] std::string library_package();
+
 /// SHA256 fingerprint of a key's public half.
 [[nodiscard]] Result<std::string> fingerprint_of(ssh_key key);
 

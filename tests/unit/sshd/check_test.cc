@@ -6,7 +6,8 @@
 using namespace agentbox::sshd;
 
 TEST_CASE("the report of a default configuration names no weakening") {
-  const std::string text = render_policy_text(describe_policy(Config{}, {false, "0.10.6"}));
+  const std::string text =
+      render_policy_text(describe_policy(Config{}, {false, "0.10.6", "0.10.6-0+deb12u3"}));
   CHECK(text.find("weakening   none\n") != std::string::npos);
   CHECK(text.find("subsystem sftp and any other: refused") != std::string::npos);
   CHECK(text.find("exec, any command: the tool server") != std::string::npos);
@@ -17,7 +18,7 @@ TEST_CASE("each weakening is named") {
   config.keys_trust = KeysTrust::kAny;
   config.pass_env = {"DEMO_TOKEN"};
   const std::string text =
-      render_policy_text(describe_policy(config, {true, "0.10.5/openssl/zlib"}));
+      render_policy_text(describe_policy(config, {true, "0.10.5/openssl/zlib", ""}));
   CHECK(text.find("weakening   keys_trust: any") != std::string::npos);
   CHECK(text.find("weakening   pass_env: DEMO_TOKEN") != std::string::npos);
   CHECK(text.find("weakening   sanitizer build") != std::string::npos);
@@ -26,8 +27,8 @@ TEST_CASE("each weakening is named") {
 }
 
 TEST_CASE("every limit of the configuration is in the report") {
-  const auto json =
-      agentbox::dump_json(render_policy_json(describe_policy(Config{}, {false, "0.10.6"})));
+  const auto json = agentbox::dump_json(
+      render_policy_json(describe_policy(Config{}, {false, "0.10.6", "0.10.6-0+deb12u3"})));
   for (const char* name :
        {"connections", "unauthenticated", "own_unauthenticated", "channels_per_connection",
         "login_points", "login_grace_seconds", "idle_seconds", "keepalive_seconds",
@@ -36,11 +37,37 @@ TEST_CASE("every limit of the configuration is in the report") {
   }
 }
 
-TEST_CASE("versions of the library are compared by number") {
-  for (const char* old : {"0.10.5", "0.9.8", "0.10", "", "x"}) {
-    CHECK(library_is_too_old(old));
-  }
-  for (const char* good : {"0.10.6", "0.10.6/openssl/zlib", "0.11.0", "1.0.0", "0.10.10"}) {
-    CHECK_FALSE(library_is_too_old(good));
-  }
+TEST_CASE("a known hole that nobody mended or acknowledged is a weakening") {
+  Config config;
+  const BuildFacts facts{false, "0.10.6/openssl", "0.10.6-0+deb12u2"};
+  CHECK(render_policy_text(describe_policy(config, facts))
+            .find("weakening   libssh CVE-2026-59847") != std::string::npos);
+  config.libssh_backports_acknowledged = "0.10.6-0+deb12u2";
+  CHECK(render_policy_text(describe_policy(config, facts)).find("weakening   none") !=
+        std::string::npos);
+}
+
+TEST_CASE("what a program judges is there as values") {
+  Config config;
+  config.limits.login_points = 500;
+  SeenKeys seen;
+  seen.problems = {{3, "no key"}};
+  seen.keys.generation = 7;
+  const auto json = agentbox::dump_json(effective_json(config, {false, "0.10.6", ""}, seen));
+  CHECK(json.find(R"("login_points":{"value":500,"default":20})") != std::string::npos);
+  CHECK(json.find(R"("key_problems":[{"line":3,"what":"no key"}])") != std::string::npos);
+  CHECK(json.find(R"("generation":7)") != std::string::npos);
+}
+
+TEST_CASE("the keys of a box are told with what limits them") {
+  SeenKeys seen;
+  const auto key = agentbox::PublicKey::parse(
+      "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f");
+  REQUIRE(key.ok());
+  KeyEntry entry{*key, "anna", agentbox::Role::kAgent, {}, 0, 1};
+  seen.keys.entries = {entry};
+  seen.host_key_error = "gone";
+  const std::string text = render_policy_text(describe_keys(seen));
+  CHECK(text.find("ssh-ed25519 anna; role agent; until 1970-01-01") != std::string::npos);
+  CHECK(text.find("host key: cannot be used: gone") != std::string::npos);
 }
