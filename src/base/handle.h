@@ -1,13 +1,13 @@
-// edge: one owner per descriptor and per C object, and the few calls everybody makes on them.
+// edge: one owner per descriptor, and the few calls everybody makes on them.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/c_handle.h"
 #include "base/result.h"
 
 namespace agentbox {
@@ -37,17 +37,6 @@ class UniqueFd {
  private:
   int fd_ = -1;
 };
-
-/// Owns a C object freed by FREE; costs one pointer.
-template <auto Free>
-struct FreeWith {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-template <typename T, auto Free>
-using CHandle = std::unique_ptr<T, FreeWith<Free>>;
 
 /// Two descriptors of one pipe or socketpair.
 struct FdPair {

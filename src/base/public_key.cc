@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "base/wire.h"
 
 namespace agentbox {
 namespace {
@@ -18,24 +19,6 @@ constexpr std::size_t kMaxBlobBytes = 8192;
 constexpr std::size_t kMinRsaBits = 2048;
 constexpr std::array<std::string_view, 5> kTypes = {
     "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa"};
-
-// Takes one RFC 4251 string off the front of BLOB.
-std::optional<std::string_view> take_string(std::string_view& blob) {
-  if (blob.size() < 4) {
-    return std::nullopt;
-  }
-  std::size_t length = 0;
-  for (int i = 0; i < 4; ++i) {
-    length = length << 8U | static_cast<unsigned char>(blob[static_cast<std::size_t>(i)]);
-  }
-  blob.remove_prefix(4);
-  if (length > blob.size()) {
-    return std::nullopt;
-  }
-  const auto value = blob.substr(0, length);
-  blob.remove_prefix(length);
-  return value;
-}
 
 std::size_t bits_of(std::string_view mpint) {
   while (!mpint.empty() && mpint.front() == '\0') {
@@ -51,17 +34,17 @@ std::size_t bits_of(std::string_view mpint) {
   return bits;
 }
 
-Status check_body(std::string_view type, std::string_view rest) {
+Status check_body(std::string_view type, WireReader rest) {
   const Error bad{Code::kInvalid, "the key's data do not fit its type " + std::string(type)};
-  const auto first = take_string(rest);
+  const auto first = rest.take_string();
   if (!first) {
     return bad;
   }
   if (type == "ssh-ed25519") {
-    return first->size() == 32 && rest.empty() ? Status{} : Status{bad};
+    return first->size() == 32 && rest.at_end() ? Status{} : Status{bad};
   }
-  const auto second = take_string(rest);
-  if (!second || !rest.empty()) {
+  const auto second = rest.take_string();
+  if (!second || !rest.at_end()) {
     return bad;
   }
   if (type != "ssh-rsa") {  // ecdsa: curve name, point
@@ -88,8 +71,8 @@ Result<PublicKey> PublicKey::from_blob(std::string_view blob) {
   if (blob.size() > kMaxBlobBytes) {
     return Error{Code::kLimit, "key longer than " + std::to_string(kMaxBlobBytes) + " bytes"};
   }
-  std::string_view rest = blob;
-  const auto type = take_string(rest);
+  WireReader rest(blob);
+  const auto type = rest.take_string();
   if (!type) {
     return Error{Code::kInvalid, "not a public key"};
   }
