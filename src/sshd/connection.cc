@@ -145,12 +145,10 @@ Connection::Clock::time_point Connection::next_deadline() const {
 void Connection::pass() {
   for (int round = 0; round < kMaxPasses && !ended_; ++round) {
     const std::uint64_t before = callbacks_;
-    const std::uint64_t answered = answers_;
     drive_library();
     if (ended_) {
       return;
     }
-    check_unanswered(answered);
     pump_relays();
     if (callbacks_ == before) {
       busy_ = false;
@@ -162,6 +160,7 @@ void Connection::pass() {
 
 void Connection::drive_library() {
   for (int i = 0; i < kMaxDispatches; ++i) {
+    const std::uint64_t answered = answers_;
     const int rc = ssh_event_dopoll(event_.get(), 0);
     const int status = ssh_get_status(parts_.session.get());
     if (rc == SSH_ERROR || (status & (SSH_CLOSED | SSH_CLOSED_ERROR)) != 0) {
@@ -170,6 +169,8 @@ void Connection::drive_library() {
                                                          : "link ended: " + why);
       return;
     }
+    // After each: a quick client's next packet may be read in the same round as its last one.
+    check_unanswered(answered);
     if (rc == SSH_AGAIN) {
       break;
     }
@@ -191,12 +192,15 @@ void Connection::check_unanswered(std::uint64_t answered_before) {
   if (authenticated_ || packet_counter_.in_packets == packets_seen_) {
     return;
   }
+  const std::uint64_t packets = packet_counter_.in_packets - packets_seen_;
   packets_seen_ = packet_counter_.in_packets;
   if (packets_seen_ > kMaxPacketsBeforeLogin) {
     end("too many packets before a login");
     return;
   }
-  unanswered_since_ = answers_ == answered_before ? Clock::now() : Clock::time_point::max();
+  // One that was answered may have been read together with one that never will be.
+  const bool all_answered = answers_ - answered_before >= packets;
+  unanswered_since_ = all_answered ? Clock::time_point::max() : Clock::now();
 }
 
 void Connection::pump_relays() {

@@ -181,7 +181,8 @@ def test_an_offer_that_is_liked_is_no_login(shared_door):
         client.offer("ssh-ed25519", key.asbytes())
         assert client.answer() == PK_OK
         client.send(cMSG_CHANNEL_OPEN, "session", 0, 1 << 20, 1 << 15)
-        client.ask("publickey", False, "ssh-ed25519", Blob(key.asbytes()))
+        with contextlib.suppress(EOFError, OSError):  # the door may have ended it by now
+            client.ask("publickey", False, "ssh-ed25519", Blob(key.asbytes()))
         assert client.answer() in (PK_OK, GONE)
         assert not audited(shared_door, client, "session_start")
         assert not any(line["result"] == "accepted" for line in audited(shared_door, client))
@@ -242,6 +243,17 @@ def test_what_the_library_never_answers_ends_long_before_the_grace(patient_door,
         assert client.answer(20) in NOT_LOGGED_IN
         assert not any(line["result"] == "accepted" for line in audited(door, client))
         wait_until("it is audited", lambda: any(line["result"] == "refused" for line in audited(door, client)))
+
+
+def test_what_is_never_answered_is_noticed_also_behind_what_was(patient_door):
+    key = ed25519(patient_door)
+    with RawClient(patient_door.target) as client:
+        client.begin_login()
+        for _ in range(3):
+            client.offer("ssh-ed25519", key.asbytes())
+        client.log_in("ssh-ed25519", key.asbytes(), lambda data: bytes(64))
+        answers = [client.answer(20) for _ in range(4)]
+        assert answers == [PK_OK, PK_OK, PK_OK, GONE]
 
 
 def test_rsa_keys_log_in_with_sha2_and_never_with_sha1(door, rsa):
