@@ -15,7 +15,7 @@ DOORS = {
     r"yaml-cpp/": r"base/yaml\.cc",
     r"nlohmann/": r"base/json\.(h|cc)",
     r"spdlog/": r"base/log\.cc",
-    r"openssl/": r"base/(text|public_key|secret)\.cc|sshd/ssh\.cc",
+    r"openssl/": r"base/(text|public_key|secret)\.cc|sshd/(ssh|signature)\.cc",
     r"CLI/": r"(provision|sshd)/cli\.cc",
     r"curl/": r"provision/http\.cc",
     r"re2/": r"base/pattern\.cc",

@@ -9,7 +9,8 @@
 namespace agentbox {
 
 /// A public key of a type that agents may use: ssh-ed25519, ecdsa-sha2-nistp{256,384,521}, ssh-rsa
-/// from 2048 bits. Certificates and sk keys are refused (they are not verified in full here).
+/// from 2048 bits. sk keys are refused (whether one was touched is not verified), and certificates
+/// are no keys.
 class PublicKey {
  public:
   /// Parses `TYPE BASE64 [comment]` (RFC 4253 section 6.6 blob; the type inside must agree).

@@ -44,7 +44,8 @@ void fields(A& a, Listening& r) {
 }
 template <typename A>
 void fields(A& a, AuthTried& r) {
-  a(r.accepted, r.final, r.user, r.method, r.algorithm, r.key, r.reason);
+  a(r.accepted, r.final, r.user, r.method, r.algorithm, r.key, r.reason, r.authority, r.serial,
+    r.key_id, r.expires);
 }
 template <typename A>
 void fields(A& a, Requested& r) {

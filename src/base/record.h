@@ -24,7 +24,7 @@ inline constexpr std::size_t kMaxTextBytes = 2048;
 /// Items of a list (environment entries of one session).
 inline constexpr std::size_t kMaxListItems = 64;
 /// Raised whenever a field changes; both sides of a box come from one build, so others are refused.
-inline constexpr std::uint8_t kLayout = 1;
+inline constexpr std::uint8_t kLayout = 2;
 
 /// How a process ended.
 enum class End : std::uint8_t { kExited = 0, kSignalled = 1, kLost = 2 };
@@ -75,6 +75,12 @@ struct AuthTried {
   std::string algorithm;
   std::string key;  ///< SHA256:... fingerprint, empty where there is none
   std::string reason;
+  /// Of a certificate, whose own KEY the field above then is: its CA's fingerprint, empty where
+  /// there is no certificate, and what can lock it out after the login.
+  std::string authority;
+  std::uint64_t serial = 0;
+  std::string key_id;         ///< escaped
+  std::uint64_t expires = 0;  ///< Unix seconds
 };
 struct Requested {  ///< a channel or global request and what became of it
   std::uint32_t channel = 0;

@@ -11,10 +11,14 @@ inline constexpr const char* kKeyExchanges = "curve25519-sha256,curve25519-sha25
 // Which of the two is offered depends on the host key there is.
 inline constexpr const char* kEd25519HostKeyAlgorithms = "ssh-ed25519";
 inline constexpr const char* kRsaHostKeyAlgorithms = "rsa-sha2-512,rsa-sha2-256";
-// No ssh-rsa: its signatures are SHA-1.
+// No ssh-rsa: its signatures are SHA-1. No sk-*: whether one was touched is not checked. The names
+// of certificates stand here also while no CA is trusted: the list is fixed when the listener
+// starts, and a user_ca may come later.
 inline constexpr const char* kUserKeyAlgorithms =
-    "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-"
-    "256";
+    "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,"
+    "rsa-sha2-256,ssh-ed25519-cert-v01@openssh.com,ecdsa-sha2-nistp256-cert-v01@openssh.com,"
+    "ecdsa-sha2-nistp384-cert-v01@openssh.com,ecdsa-sha2-nistp521-cert-v01@openssh.com,"
+    "rsa-sha2-512-cert-v01@openssh.com,rsa-sha2-256-cert-v01@openssh.com";
 inline constexpr int kMinRsaUserBits = 2048;
 inline constexpr int kMinRsaHostBits = 3072;
 

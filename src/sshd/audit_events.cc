@@ -53,13 +53,19 @@ AuditEvent auth_event(const ConnectionFacts& facts, const record::AuthTried& rec
   const char* result = !record.accepted ? "refused" : record.final ? "accepted" : "offered";
   ConnectionFacts without_key = facts;
   without_key.key.clear();  // this event names the key that was tried
-  return of_connection("auth", without_key)
-      .text("result", result)
-      .text("user", record.user)
-      .text("method", record.method)
-      .text("algorithm", record.algorithm)
-      .text("key", record.key)
-      .text("reason", record.reason);
+  AuditEvent event = of_connection("auth", without_key)
+                         .text("result", result)
+                         .text("user", record.user)
+                         .text("method", record.method)
+                         .text("algorithm", record.algorithm)
+                         .text("key", record.key)
+                         .text("reason", record.reason);
+  // A serial is text: it has 64 bits, and readers of JSON keep 53 of a number.
+  return record.authority.empty() ? event
+                                  : std::move(event)
+                                        .text("ca", record.authority)
+                                        .text("serial", std::to_string(record.serial))
+                                        .text("key_id", record.key_id);
 }
 
 AuditEvent request_event(const ConnectionFacts& facts, const record::Requested& record) {
@@ -106,14 +112,18 @@ AuditEvent tool_call_event(const SessionFacts& facts, const record::ToolCalled& 
   return record.has_exit_code ? std::move(event).number("exit_code", record.exit_code) : event;
 }
 
-AuditEvent keys_loaded_event(const KeySet& keys, std::size_t bad_lines,
+AuditEvent keys_loaded_event(const KeySet& keys, const KeysRefused& refused,
                              const std::string& host_key) {
-  return AuditEvent("keys_loaded")
-      .number("generation", count(keys.generation))
-      .number("keys", count(keys.entries.size()))
-      .number("revoked", count(keys.revoked.size()))
-      .number("refused_lines", count(bad_lines))
-      .text("host_key", host_key);
+  AuditEvent event = AuditEvent("keys_loaded")
+                         .number("generation", count(keys.generation))
+                         .number("keys", count(keys.entries.size()))
+                         .number("revoked", count(keys.revoked.size()))
+                         .number("refused_lines", count(refused.lines))
+                         .text("host_key", host_key)
+                         .number("authorities", count(keys.authorities.size()));
+  return refused.certificates.empty()
+             ? event
+             : std::move(event).text("certificates_refused", refused.certificates);
 }
 
 AuditEvent keys_refused_event(const std::string& reason) {

@@ -43,7 +43,12 @@ struct SessionFacts {
                                            std::uint64_t calls, std::int64_t milliseconds);
 [[nodiscard]] AuditEvent tool_call_event(const SessionFacts& facts,
                                          const record::ToolCalled& record);
-[[nodiscard]] AuditEvent keys_loaded_event(const KeySet& keys, std::size_t bad_lines,
+/// What of the key files counts for nothing.
+struct KeysRefused {
+  std::size_t lines = 0;     ///< of authorized_keys
+  std::string certificates;  ///< why none is taken although there is a user_ca, else empty
+};
+[[nodiscard]] AuditEvent keys_loaded_event(const KeySet& keys, const KeysRefused& refused,
                                            const std::string& host_key);
 [[nodiscard]] AuditEvent keys_refused_event(const std::string& reason);
 /// What strangers did past the rate, by kind.

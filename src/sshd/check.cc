@@ -23,7 +23,7 @@ void describe_login(const Config& config, Lines& out) {
   out.push_back({"login",
                  "methods password, keyboard-interactive, hostbased, gssapi-with-mic, none",
                  "refused"});
-  out.push_back({"login", "certificates, sk keys", "refused"});
+  out.push_back({"login", "sk keys", "refused"});
   out.push_back({"login", "revoked",
                  "SHA256 fingerprints, serial:N, id:KEY-ID of " + config.keys_dir +
                      "/revoked; any other line lets nobody in"});
@@ -161,6 +161,30 @@ std::vector<PolicyLine> describe_policy(const Config& config, const BuildFacts& 
   return out;
 }
 
+std::vector<PolicyLine> describe_certificates(const Config& config, const SeenKeys& seen) {
+  if (seen.keys.authorities.empty()) {
+    const std::string why = !seen.error.empty()                  ? seen.error
+                            : !seen.certificates_refused.empty() ? seen.certificates_refused
+                                                                 : "user_ca names no CA";
+    return {{"login", "certificates", "refused: " + why}};
+  }
+  Lines out;
+  for (const PublicKey& authority : seen.keys.authorities) {
+    out.push_back({"login", "certificates of CA " + authority.fingerprint(),
+                   "users' alone, for principal " + seen.keys.box_name +
+                       ", while valid and not revoked; role agent"});
+  }
+  out.push_back({"login", "critical options source-address, force-command",
+                 "the first enforced; the second changes nothing, sessions are forced already"});
+  out.push_back({"login", "any other critical option", "refuses its certificate"});
+  out.push_back({"login", "extensions of certificates", "change nothing"});
+  out.push_back({"login", "a certificate that expires",
+                 config.certificate_expiry == CertificateExpiry::kEndSessions
+                     ? "ends its sessions"
+                     : "begins no new session; open ones go on"});
+  return out;
+}
+
 std::vector<PolicyLine> describe_keys(const SeenKeys& seen) {
   Lines out;
   out.push_back({"key", "host key",
@@ -231,6 +255,10 @@ OrderedJson effective_json(const Config& config, const BuildFacts& facts, const 
   for (const KeyProblem& problem : seen.problems) {
     problems.push_back({{"line", problem.line}, {"what", problem.what}});
   }
+  OrderedJson authorities = OrderedJson::array();
+  for (const PublicKey& authority : seen.keys.authorities) {
+    authorities.push_back(authority.fingerprint());
+  }
   return OrderedJson{{"listen", {{"address", config.listen_address}, {"port", config.port}}},
                      {"keys_trust", config.keys_trust == KeysTrust::kStrict ? "strict" : "any"},
                      {"pass_env", config.pass_env},
@@ -254,6 +282,10 @@ OrderedJson effective_json(const Config& config, const BuildFacts& facts, const 
                      {"revoked", seen.keys.revoked.size()},
                      {"keys", std::move(keys)},
                      {"key_problems", std::move(problems)},
+                     {"certificates",
+                      {{"authorities", std::move(authorities)},
+                       {"principal", seen.keys.box_name},
+                       {"error", seen.certificates_refused}}},
                      {"keys_error", seen.error}};
 }
 

@@ -30,15 +30,20 @@ struct BuildFacts {
 struct SeenKeys {
   KeySet keys;
   std::vector<KeyProblem> problems;
-  std::string error;             ///< why nobody could enter; empty: nothing is wrong
-  std::string host_fingerprint;  ///< empty where the host key cannot be used
-  std::string host_key;          ///< `TYPE BASE64`
-  std::string host_key_error;    ///< why not
+  std::string error;                 ///< why nobody could enter; empty: nothing is wrong
+  std::string certificates_refused;  ///< why no certificate counts though there is a user_ca
+  std::string host_fingerprint;      ///< empty where the host key cannot be used
+  std::string host_key;              ///< `TYPE BASE64`
+  std::string host_key_error;        ///< why not
 };
 
 /// The whole policy, asked of the same functions that decide on the wire.
 [[nodiscard]] std::vector<PolicyLine> describe_policy(const Config& config,
                                                       const BuildFacts& facts);
+
+/// Whose certificates are taken, or why none is: of section login, like their neighbours there.
+[[nodiscard]] std::vector<PolicyLine> describe_certificates(const Config& config,
+                                                            const SeenKeys& seen);
 
 /// One line for each key, and for each line of the file that is none.
 [[nodiscard]] std::vector<PolicyLine> describe_keys(const SeenKeys& seen);

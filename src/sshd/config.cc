@@ -109,13 +109,17 @@ Result<Config> parse_config(std::string_view text) {
   AB_TRY(root, YamlMap::parse(text));
   Config config;
   std::string trust = "strict";
+  std::string expiry = "end_sessions";
   root.text("host_key", config.host_key);
   root.text("keys_dir", config.keys_dir);
   root.text("state_dir", config.state_dir);
   root.choice("keys_trust", trust, {"strict", "any"});
+  root.choice("certificate_expiry", expiry, {"end_sessions", "keep_sessions"});
   root.texts("pass_env", config.pass_env);
   root.text("libssh_backports_acknowledged", config.libssh_backports_acknowledged);
   config.keys_trust = trust == "any" ? KeysTrust::kAny : KeysTrust::kStrict;
+  config.certificate_expiry = expiry == "keep_sessions" ? CertificateExpiry::kKeepSessions
+                                                        : CertificateExpiry::kEndSessions;
   AB_CHECK(in_section("listen", read_listen(root.map("listen"), config)));
   AB_CHECK(in_section("link", read_link(root.map("link"), config)));
   AB_CHECK(in_section("audit", read_one(root.map("audit"), "sink", config.audit_sink)));

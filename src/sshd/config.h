@@ -35,6 +35,12 @@ struct Limits {
   std::chrono::seconds drain{20};
 };
 
+/// What becomes of who logged in with a certificate when it expires.
+enum class CertificateExpiry : std::uint8_t {
+  kEndSessions,   ///< the connection is closed, and the jobs of a key without another way in end
+  kKeepSessions,  ///< open sessions and jobs go on; no new session begins
+};
+
 enum class KeysTrust : std::uint8_t {
   kStrict,  ///< the key files must be out of everybody else's reach
   kAny,     ///< a named weakening: whoever can write the files decides who enters
@@ -44,8 +50,9 @@ struct Config {
   std::string listen_address = "::";  ///< numeric; `::` takes IPv4 too
   std::uint16_t port = 2222;
   std::string host_key = "/agentbox/hostkey/ssh_host_ed25519_key";
-  std::string keys_dir = "/agentbox/keys";  ///< holds authorized_keys, generation, revoked
+  std::string keys_dir = "/agentbox/keys";  ///< authorized_keys, generation, revoked, user_ca...
   KeysTrust keys_trust = KeysTrust::kStrict;
+  CertificateExpiry certificate_expiry = CertificateExpiry::kEndSessions;
   /// Highest key generation seen, audit head; must exist, the door's own.
   std::string state_dir = "/agentbox/state";
   std::string link_socket = "/agentbox/link/door.sock";

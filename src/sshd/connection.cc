@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "base/public_key.h"
 #include "base/text.h"
 #include "sshd/lockdown.h"
+#include "sshd/offered_key.h"
 
 namespace agentbox::sshd {
 namespace {
@@ -51,6 +51,16 @@ std::string key_blob(ssh_key key) {
 
 std::string_view view_of(const char* text) {
   return text == nullptr ? std::string_view() : std::string_view(text);
+}
+
+// A request to log in that names no key we know of.
+record::AuthTried refused(std::string_view user, std::string_view method, const char* reason) {
+  record::AuthTried tried;
+  tried.final = true;
+  tried.user = escape_text(user, kMaxNameBytes);
+  tried.method = method;
+  tried.reason = reason;
+  return tried;
 }
 
 Connection& connection_of(void* userdata) { return *static_cast<Connection*>(userdata); }
@@ -234,8 +244,8 @@ void Connection::check_deadlines() {
       end("no login within the grace time");
     } else if (unanswered_since_ != Clock::time_point::max() &&
                now >= unanswered_since_ + kUnansweredWait) {
-      tell(record::AuthTried{false, true, "", "publickey", "", "",
-                             "bad signature, or a key or signature type that is not accepted"});
+      tell(refused("", "publickey",
+                   "bad signature, or a key or signature type that is not accepted"));
       add_points(kPointsBadAnswer);
       end("a login request that cannot be answered");
     }
@@ -362,16 +372,18 @@ int Connection::on_public_key(std::string_view user, ssh_key key, char state) {
   ++callbacks_;
   ++answers_;
   const bool is_signed = state == SSH_PUBLICKEY_STATE_VALID;
-  const auto parsed = PublicKey::from_blob(key_blob(key));
-  const std::string fingerprint = parsed.ok() ? parsed->fingerprint() : std::string();
+  const OfferedKey offered = read_offered_key(key_blob(key));
+  const Credential& credential = offered.credential;
   const AuthVerdict verdict =
-      decide_auth(AuthRequest{user, fingerprint, parts_.peer.address,
-                              static_cast<std::int64_t>(std::time(nullptr))},
+      decide_auth(AuthRequest{user, credential.key, parts_.peer.address,
+                              static_cast<std::int64_t>(std::time(nullptr)),
+                              offered.certificate ? &*offered.certificate : nullptr},
                   parts_.keys);
-  const bool good = verdict.entry != nullptr && (is_signed || state == SSH_PUBLICKEY_STATE_NONE);
-  tell(record::AuthTried{good, is_signed, escape_text(user, kMaxNameBytes), "publickey",
-                         parsed.ok() ? parsed->type() : "", fingerprint,
-                         std::string(verdict.reason)});
+  const bool good = verdict.granted && (is_signed || state == SSH_PUBLICKEY_STATE_NONE);
+  tell(record::AuthTried{
+      good, is_signed, escape_text(user, kMaxNameBytes), "publickey", offered.algorithm,
+      credential.key, offered.problem.empty() ? std::string(verdict.reason) : offered.problem,
+      credential.authority, credential.serial, credential.key_id, credential.expires});
   if (!good) {
     add_points(is_signed ? kPointsBadAnswer : kPointsRefusedOffer);
     return SSH_AUTH_DENIED;
@@ -387,8 +399,7 @@ int Connection::on_other_auth(std::string_view user, std::string_view method) {
   ++callbacks_;
   ++answers_;
   if (method != "none") {  // clients ask "none" to learn the methods; that is no attempt
-    tell(record::AuthTried{false, true, escape_text(user, kMaxNameBytes), std::string(method), "",
-                           "", "only public keys log in"});
+    tell(refused(user, method, "only public keys log in"));
     add_points(kPointsBadAnswer);
   }
   return SSH_AUTH_DENIED;

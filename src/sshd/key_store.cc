@@ -91,6 +91,27 @@ Result<std::optional<std::string>> read_member(int folder, const char* name, Key
   return std::optional<std::string>(std::move(text).value());
 }
 
+// An empty file is a missing one: so a projected volume shows an annotation that is not there.
+void take_certificate_trust(const std::optional<std::string>& authorities,
+                            const std::optional<std::string>& name, LoadedKeys& loaded) {
+  auto trusted = parse_authorities(authorities.value_or(""));
+  if (!trusted.ok()) {
+    loaded.certificates_refused = trusted.error().what;
+    return;
+  }
+  if (!trusted->empty() && name.value_or("").empty()) {
+    loaded.certificates_refused = "box_name: not there, and certificates are for a box by its name";
+    return;
+  }
+  auto parsed = trusted->empty() ? Result<std::string>("") : parse_box_name(*name);
+  if (!parsed.ok()) {
+    loaded.certificates_refused = parsed.error().what;
+    return;
+  }
+  loaded.keys.authorities = std::move(trusted).value();
+  loaded.keys.box_name = std::move(parsed).value();
+}
+
 }  // namespace
 
 Result<LoadedKeys> load_keys(const std::string& folder, KeysTrust trust) {
@@ -103,6 +124,8 @@ Result<LoadedKeys> load_keys(const std::string& folder, KeysTrust trust) {
   AB_TRY(authorized, read_member(fd, "authorized_keys", trust));
   AB_TRY(generation, read_member(fd, "generation", trust));
   AB_TRY(revoked, read_member(fd, "revoked", trust));
+  AB_TRY(authorities, read_member(fd, "user_ca", trust));
+  AB_TRY(name, read_member(fd, "box_name", trust));
   LoadedKeys loaded;
   loaded.present = authorized.has_value();
   auto parsed = parse_authorized_keys(authorized.value_or(""));
@@ -121,12 +144,14 @@ Result<LoadedKeys> load_keys(const std::string& folder, KeysTrust trust) {
   }
   AB_TRY(locked_out, parse_revoked(revoked.value_or("")));
   loaded.keys.revoked = std::move(locked_out);
+  take_certificate_trust(authorities, name, loaded);
   return loaded;
 }
 
 std::string keys_signature(const std::string& folder) {
   std::string signature;
-  for (const char* name : {"/..data", "/authorized_keys", "/generation", "/revoked"}) {
+  for (const char* name :
+       {"/..data", "/authorized_keys", "/generation", "/revoked", "/user_ca", "/box_name"}) {
     struct stat info {};
     if (::stat((folder + name).c_str(), &info) != 0) {
       signature += "-;";

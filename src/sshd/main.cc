@@ -69,6 +69,7 @@ SeenKeys look_at_keys(const Config& config) {
   if (loaded.ok()) {
     seen.keys = std::move(loaded->keys);
     seen.problems = std::move(loaded->problems);
+    seen.certificates_refused = std::move(loaded->certificates_refused);
   } else {
     seen.error = loaded.error().what;
   }
@@ -92,6 +93,8 @@ int run(const CheckPolicy& command) {
   const BuildFacts facts{kSanitizerBuild, library_version(), library_package()};
   const SeenKeys seen = look_at_keys(loaded->config);
   auto policy = describe_policy(loaded->config, facts);
+  const auto certificates = describe_certificates(loaded->config, seen);
+  policy.insert(policy.end(), certificates.begin(), certificates.end());
   if (command.json) {
     OrderedJson json = render_policy_json(policy);
     json["effective"] = effective_json(loaded->config, facts, seen);

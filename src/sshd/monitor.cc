@@ -466,39 +466,67 @@ void Monitor::put_in_force(LoadedKeys loaded) {
     log::warning("a line of authorized_keys counts for nothing",
                  {{"line", std::to_string(problem.line)}, {"reason", problem.what}});
   }
-  if (keys_.entries.empty()) {
+  certificates_refused_ = loaded.certificates_refused;
+  if (!certificates_refused_.empty()) {
+    log::error("no certificate is taken", {{"reason", certificates_refused_}});
+  }
+  if (keys_.entries.empty() && keys_.authorities.empty()) {
     log::warning(loaded.present ? "authorized_keys holds no key: nobody can enter"
                                 : "there is no authorized_keys: nobody can enter",
                  {{"folder", config_.keys_dir}});
   }
   bad_key_lines_ = loaded.problems.size();
   if (!host_key_.empty()) {  // else the listener's first record brings it, and the event with it
-    audit(keys_loaded_event(keys_, bad_key_lines_, host_key_));
+    audit(keys_loaded_event(keys_, {bad_key_lines_, certificates_refused_}, host_key_));
   }
 }
 
 void Monitor::evict_unauthorised() {
   for (auto& [id, client] : clients_) {
-    if (client.logged_in && !client.kill_at && judge(client).entry == nullptr) {
-      hang_up(client, std::string(judge(client).reason));
+    if (const AuthVerdict verdict = judge_open(client);
+        client.logged_in && !client.kill_at && !verdict.granted) {
+      hang_up(client, std::string(verdict.reason));
     }
   }
   end_jobs_of_lost_keys();
 }
 
-// A key's sessions end with their connections; its jobs outlive both and are ended here.
+// A key's sessions end with their connections; its jobs outlive both and are ended here, once none
+// of what the key came with is in force: a certificate that was renewed in time keeps them.
 void Monitor::end_jobs_of_lost_keys() {
-  const auto now = static_cast<std::int64_t>(std::time(nullptr));
-  std::erase_if(keys_in_box_, [&](const std::string& key) {
-    // What the link takes no record of now is tried again at the next tick.
-    return !is_in_force(key, now, keys_) && send_record(link_.get(), record::EndJobs{key}).ok();
+  std::set<std::string> kept;
+  for (const Credential& each : credentials_in_box_) {
+    if (is_in_force(each, time_for_open(each), keys_)) {
+      kept.insert(each.key);
+    }
+  }
+  std::map<std::string, bool> told;
+  std::erase_if(credentials_in_box_, [&](const Credential& each) {
+    if (kept.contains(each.key)) {
+      return !is_in_force(each, time_for_open(each), keys_);
+    }
+    const auto [at, first] = told.try_emplace(each.key, false);
+    if (first) {
+      // What the link takes no record of now is tried again at the next tick.
+      at->second = send_record(link_.get(), record::EndJobs{each.key}).ok();
+    }
+    return at->second;
   });
 }
 
 AuthVerdict Monitor::judge(const Client& client) const {
-  return decide_auth(
-      {kLoginUser, client.facts.key, client.address, static_cast<std::int64_t>(std::time(nullptr))},
-      keys_);
+  return decide_still(client.credential, client.address,
+                      static_cast<std::int64_t>(std::time(nullptr)), keys_);
+}
+
+AuthVerdict Monitor::judge_open(const Client& client) const {
+  return decide_still(client.credential, client.address, time_for_open(client.credential), keys_);
+}
+
+std::int64_t Monitor::time_for_open(const Credential& credential) const {
+  const bool kept =
+      credential.is_certified() && config_.certificate_expiry == CertificateExpiry::kKeepSessions;
+  return kept ? 0 : static_cast<std::int64_t>(std::time(nullptr));
 }
 
 }  // namespace agentbox::sshd

@@ -53,6 +53,11 @@ class Monitor {
     pid_t pid = -1;
     std::uint64_t listener_run = 0;  ///< which incarnation of the listener forked it
     bool logged_in = false;
+    /// What its network child says it logged in with, and M holds against the key files again and
+    /// again. A network child that was taken over can say what it likes: any listed key, any
+    /// certificate that a trusted CA could have made, without an end. It gains no more by the
+    /// second than by the first, and only the sessions of this one connection.
+    Credential credential;
     std::set<std::string> sessions;
     std::uint64_t audit_lines = 0;
     std::uint64_t sessions_started = 0;
@@ -123,14 +128,19 @@ class Monitor {
   // Sessions.
   void want_session(Client& client, std::uint32_t channel);
   void grant_session(Client& client, std::uint32_t channel);
-  Status start_session(Client& client, std::uint32_t channel, const KeyEntry& entry);
+  Status start_session(Client& client, std::uint32_t channel, Role role);
   void deny_session(Client& client, std::uint32_t channel, const std::string& reason);
   void read_session(const std::string& id);
   bool read_one_call(Session& session);
   void answer_calls(Session& session);
   void end_abandoned_sessions();
   void session_ended(const std::string& id, record::End how, int status);
+  /// Whether CLIENT may begin a session.
   [[nodiscard]] AuthVerdict judge(const Client& client) const;
+  /// Whether what it has may go on; the same but for expired certificates, if so configured.
+  [[nodiscard]] AuthVerdict judge_open(const Client& client) const;
+  /// The time that an open session's certificate is held against.
+  [[nodiscard]] std::int64_t time_for_open(const Credential& credential) const;
 
   // The link to the box.
   void accept_link();
@@ -157,6 +167,7 @@ class Monitor {
   KeySet keys_;
   std::string keys_signature_;
   std::size_t bad_key_lines_ = 0;
+  std::string certificates_refused_;
   std::vector<std::string> passed_environment_;
   std::string host_key_;
   std::string address_;
@@ -164,8 +175,8 @@ class Monitor {
   UniqueFd link_listener_;
   UniqueFd link_;
   bool link_ready_ = false;
-  /// Keys that had a session since the box's side dialled: what they started there may still run.
-  std::set<std::string> keys_in_box_;
+  /// What had a session since the box's side dialled: what its key started there may still run.
+  std::set<Credential> credentials_in_box_;
   UniqueFd signals_;
   UniqueFd control_;
   std::optional<Child> listener_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/public_key.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "sshd/listener.h"
@@ -48,7 +49,7 @@ void Monitor::read_listener() {
     host_key_ = listening->host_key;
     restart_pause_ = std::chrono::milliseconds(0);
     audit(listen_event(address_, *listening, std::exchange(head_before_, std::nullopt)));
-    audit(keys_loaded_event(keys_, bad_key_lines_, host_key_));
+    audit(keys_loaded_event(keys_, {bad_key_lines_, certificates_refused_}, host_key_));
     log::info("listening", {{"address", address_}, {"host_key", listening->fingerprint}});
   } else if (const auto* accepted = std::get_if<record::Accepted>(&message)) {
     admit(*accepted);
@@ -181,15 +182,18 @@ void Monitor::auth_tried(Client& client, const record::AuthTried& tried) {
   }
   audit(auth_event(client.facts, tried));
   client.facts.key = tried.key;
+  client.credential = {tried.key, tried.authority, tried.serial, tried.key_id, tried.expires};
   refresh_keys_if_changed();  // the network child has just read the files: this must be no older
   const AuthVerdict verdict = judge(client);
-  if (verdict.entry == nullptr) {
+  // A listed key is its own proof of form; a certificate's could be any text, and goes into box.
+  const bool well_formed = is_fingerprint(tried.key);
+  if (!verdict.granted || !well_formed) {
     client.facts.key.clear();
-    hang_up(client, std::string(verdict.reason));
+    hang_up(client, well_formed ? std::string(verdict.reason) : "no key's fingerprint");
     return;
   }
   client.logged_in = true;
-  if (clients_.size() > config_.limits.connections && verdict.entry->role != Role::kOperator) {
+  if (clients_.size() > config_.limits.connections && verdict.role != Role::kOperator) {
     audit(limit_event(client.facts.peer, "the last place is kept for a key of role operator"));
     hang_up(client, "every place is taken");
     return;
@@ -237,7 +241,7 @@ void Monitor::kill_client(const Client& client) {
 
 void Monitor::want_session(Client& client, std::uint32_t channel) {
   refresh_keys_if_changed();
-  if (!client.logged_in || judge(client).entry == nullptr) {
+  if (!client.logged_in || !judge_open(client).granted) {
     deny_session(client, channel, "the key is not authorised");
     hang_up(client, "the key is not authorised");
   } else if (stop_at_) {
@@ -257,29 +261,29 @@ void Monitor::want_session(Client& client, std::uint32_t channel) {
 }
 
 void Monitor::grant_session(Client& client, std::uint32_t channel) {
-  const KeyEntry* entry = judge(client).entry;
-  if (entry == nullptr) {
+  const AuthVerdict verdict = judge(client);
+  if (!verdict.granted) {
     deny_session(client, channel, "the key is not authorised");
     return;
   }
-  if (const Status started = start_session(client, channel, *entry); !started.ok()) {
+  if (const Status started = start_session(client, channel, verdict.role); !started.ok()) {
     log::error("a session could not be made", {{"reason", started.error().what}});
     deny_session(client, channel, "the box could not take the session; try again in a moment");
   }
 }
 
-Status Monitor::start_session(Client& client, std::uint32_t channel, const KeyEntry& entry) {
+Status Monitor::start_session(Client& client, std::uint32_t channel, Role role) {
   AB_TRY(stdio, make_socketpair(SOCK_STREAM));
   AB_TRY(log_pipe, make_pipe());
   AB_TRY(records, make_socketpair(SOCK_SEQPACKET));
   AB_CHECK(set_nonblocking(stdio.first.get(), true));
   AB_CHECK(set_nonblocking(log_pipe.first.get(), true));
   AB_CHECK(set_nonblocking(records.first.get(), true));
-  const record::Start start =
-      plan_session(random_hex(kSessionIdBytes), entry, keys_.generation, passed_environment_);
+  const record::Start start = plan_session(random_hex(kSessionIdBytes), client.credential.key, role,
+                                           keys_.generation, passed_environment_);
   AB_CHECK(send_record(link_.get(), start,
                        {stdio.second.get(), log_pipe.second.get(), records.second.get()}));
-  keys_in_box_.insert(start.key);
+  credentials_in_box_.insert(client.credential);
   // From here on the box knows the session; whatever fails now ends with its own end.
   Session session;
   session.facts = {start.session, client.facts.id, client.facts.peer, start.key, start.role};
@@ -445,7 +449,7 @@ void Monitor::link_lost() {
   loop_.forget(link_.get());
   link_.reset();
   link_ready_ = false;
-  keys_in_box_.clear();
+  credentials_in_box_.clear();
   log::warning("the box's side is gone", {{"sessions", std::to_string(sessions_.size())}});
   while (!sessions_.empty()) {
     session_ended(std::string(sessions_.begin()->first), record::End::kLost, 0);

@@ -5,6 +5,7 @@
 
 #include "base/public_key.h"
 #include "base/text.h"
+#include "sshd/certificate.h"
 
 namespace agentbox::sshd {
 namespace {
@@ -18,12 +19,6 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(0, line.find_last_not_of(kBlanks) + 1);
 }
 
-bool is_key_id(std::string_view text) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  return !text.empty() && text.size() <= kMaxKeyIdBytes && is_utf8(text) &&
-         std::none_of(text.begin(), text.end(), is_control);
-}
-
 Status take_line(std::string_view line, Revoked& revoked) {
   if (is_fingerprint(line)) {
     revoked.fingerprints.emplace_back(line);
@@ -34,8 +29,8 @@ Status take_line(std::string_view line, Revoked& revoked) {
     revoked.serials.push_back(serial);
     return {};
   }
-  if (line.starts_with(kId) && is_key_id(line.substr(kId.size()))) {
-    revoked.ids.emplace_back(line.substr(kId.size()));
+  if (line.starts_with(kId) && line != kId && is_key_id(line.substr(kId.size()))) {
+    revoked.ids.push_back(escape_text(line.substr(kId.size())));
     return {};
   }
   return Error{Code::kInvalid,
@@ -46,6 +41,14 @@ Status take_line(std::string_view line, Revoked& revoked) {
 
 bool Revoked::names_key(std::string_view fingerprint) const {
   return std::find(fingerprints.begin(), fingerprints.end(), fingerprint) != fingerprints.end();
+}
+
+bool Revoked::names_serial(std::uint64_t serial) const {
+  return std::find(serials.begin(), serials.end(), serial) != serials.end();
+}
+
+bool Revoked::names_id(std::string_view escaped) const {
+  return std::find(ids.begin(), ids.end(), escaped) != ids.end();
 }
 
 Result<Revoked> parse_revoked(std::string_view text) {

@@ -12,17 +12,17 @@ namespace agentbox::sshd {
 
 /// A longer file is refused whole: it is read at every login.
 inline constexpr std::size_t kMaxRevokedLines = 10'000;
-/// A certificate's key id; OpenSSH writes names and addresses there.
-inline constexpr std::size_t kMaxKeyIdBytes = 1024;
 
-/// What is locked out. Serials and ids are those of certificates: while certificates are refused as
-/// a whole they match nothing, but the file is the same for every version of the door.
+/// What is locked out. A fingerprint locks out the key with every certificate of it, and a CA with
+/// everything it signed; serials and ids are those of certificates, whoever signed them.
 struct Revoked {
   std::vector<std::string> fingerprints;  ///< `SHA256:...`
   std::vector<std::uint64_t> serials;     ///< `serial:N`
-  std::vector<std::string> ids;           ///< `id:...`
+  std::vector<std::string> ids;           ///< `id:...`, escaped as records and audit have them
 
   [[nodiscard]] bool names_key(std::string_view fingerprint) const;
+  [[nodiscard]] bool names_serial(std::uint64_t serial) const;
+  [[nodiscard]] bool names_id(std::string_view escaped) const;
   [[nodiscard]] std::size_t size() const {
     return fingerprints.size() + serials.size() + ids.size();
   }

@@ -1,6 +1,5 @@
 """What the SSH library does, does not do or leaves to us (PITFALLS.md): each is a test that fails where we forget it."""
 import asyncio
-import base64
 import contextlib
 import json
 import os
@@ -15,6 +14,8 @@ import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding
 from kit import programs
+from kit.certificates import Authority, blob_of
+from kit.certificates import options as certificate_options
 from kit.mcp import CLIENT, Session
 from kit.processes import rss
 from kit.raw import FAILURE, GONE, PK_OK, SERVICE_ACCEPT, SUCCESS, Blob, RawClient
@@ -236,8 +237,7 @@ def test_what_the_library_never_answers_ends_long_before_the_grace(patient_door,
             blob = b"\0\0\0" + bytes([len(name)]) + name + b"\0\0\0\x20" + bytes(32) + b"\0\0\0\x04ssh:"
             client.offer(name.decode(), blob)
         elif what == "certificate":
-            blob = base64.b64decode(certificate(tmp_path, door.key).split()[1])
-            client.offer("ssh-ed25519-cert-v01@openssh.com", blob)
+            client.offer("ssh-ed25519-cert-v01@openssh.com", blob_of(Authority(tmp_path).sign(door.key)))
         else:
             rsa_with_sha1(client, paramiko.RSAKey.from_private_key_file(str(rsa)))
         assert client.answer(20) in NOT_LOGGED_IN
@@ -286,25 +286,21 @@ def test_the_client_is_told_which_signatures_count(shared_door):
     assert set(line[line.index("<") + 1 : line.index(">")].split(",")) == set(policy(shared_door)["user keys"].split(","))
 
 
-def certificate(folder, key):
-    """A certificate of a CA for a copy of key; its public line."""
-    ca = make_key(folder / "ca")
-    copy = folder / "certified"
-    copy.write_bytes(key.read_bytes())
-    copy.chmod(0o600)
-    (folder / "certified.pub").write_text(public_line(key) + "\n")
-    run(["ssh-keygen", "-q", "-s", ca, "-I", "test", "-n", "agent", folder / "certified.pub"]).check_returncode()
-    return (folder / "certified-cert.pub").read_text().strip()
-
-
-def test_certificates_are_refused_and_the_plain_key_behind_one_is_not(door, tmp_path):
-    certificate(tmp_path, door.key)
-    options = ("-T", "-o", f"CertificateFile={tmp_path / 'certified-cert.pub'}")
-    with door.target.with_(identity=tmp_path / "certified").session(*options) as session:
+def test_without_a_ca_certificates_are_refused_and_the_plain_key_behind_one_is_not(door, tmp_path):
+    ca = Authority(tmp_path)
+    certificate = ca.sign(door.key)
+    with door.target.session(*certificate_options(certificate)) as session:
         session.ping()
         assert session.finish() == 0
-    door.write_keys(f"cert-authority {public_line(tmp_path / 'ca')}", public_line(tmp_path / "ca"))
-    assert door.target.with_(identity=tmp_path / "certified").run(*options).returncode == 255
+    assert not any(line["result"] == "accepted" and "ca" in line for line in door.audit("auth"))
+    door.write_keys(f"cert-authority {ca.line}", ca.line)
+    assert door.target.run(*certificate_options(certificate)).returncode == 255
+
+
+def test_security_keys_and_their_certificates_are_not_among_what_counts(shared_door):
+    names = policy(shared_door)["user keys"].split(",")
+    assert not [name for name in names if name.startswith(("sk-", "ssh-rsa", "ssh-dss"))]
+    assert {name.removesuffix("-cert-v01@openssh.com") for name in names if "cert" in name} == {name for name in names if "cert" not in name}
 
 
 @pytest.mark.parametrize("what", ["key exchanges", "packets that ask for nothing"])

@@ -85,8 +85,9 @@ class RawClient:
     def offer(self, algorithm, blob):
         self.ask("publickey", False, algorithm, Blob(blob))
 
-    def log_in(self, algorithm, blob, sign, user="agent"):
-        """Asks to log in with a signature of this connection that sign(data) makes."""
+    def log_in(self, algorithm, blob, sign, user="agent", signed_as=None):
+        """Asks to log in with a signature of this connection that sign(data) makes. signed_as is its name where that
+        is not the key's: a certificate is signed for with the plain key."""
         data = Message()
         data.add_string(self.transport.session_id)
         data.add_byte(cMSG_USERAUTH_REQUEST)
@@ -96,6 +97,6 @@ class RawClient:
         data.add_string(algorithm)
         data.add_string(blob)
         signature = Message()
-        signature.add_string(algorithm)
+        signature.add_string(signed_as or algorithm)
         signature.add_string(sign(data.asbytes()))
         self.ask("publickey", True, algorithm, Blob(blob), Blob(signature.asbytes()), user=user)

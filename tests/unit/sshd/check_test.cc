@@ -2,6 +2,7 @@
 #include "sshd/check.h"
 
 #include "support/catch.h"
+#include "tests/unit/sshd/keys.h"
 
 using namespace agentbox::sshd;
 
@@ -57,6 +58,23 @@ TEST_CASE("what a program judges is there as values") {
   CHECK(json.find(R"("login_points":{"value":500,"default":20})") != std::string::npos);
   CHECK(json.find(R"("key_problems":[{"line":3,"what":"no key"}])") != std::string::npos);
   CHECK(json.find(R"("generation":7)") != std::string::npos);
+}
+
+TEST_CASE("certificates are refused while no CA is trusted, and the report says whose are taken") {
+  Config config;
+  SeenKeys seen;
+  const auto told = [&] { return render_policy_text(describe_certificates(config, seen)); };
+  CHECK(told() == "login  certificates: refused: user_ca names no CA\n");
+  seen.certificates_refused = "box_name: not there";
+  CHECK(told() == "login  certificates: refused: box_name: not there\n");
+  seen.certificates_refused.clear();
+  seen.keys.authorities = {agentbox::PublicKey::parse(key_line('c')).value()};
+  seen.keys.box_name = "demo";
+  CHECK(told().starts_with("login  certificates of CA " + key_fingerprint('c') +
+                           ": users' alone, for principal demo"));
+  CHECK(told().find("a certificate that expires: ends its sessions") != std::string::npos);
+  config.certificate_expiry = CertificateExpiry::kKeepSessions;
+  CHECK(told().find("a certificate that expires: begins no new session") != std::string::npos);
 }
 
 TEST_CASE("the keys of a box are told with what limits them") {

@@ -19,6 +19,7 @@ TEST_CASE("the sample configuration loads and says what the defaults are") {
   CHECK(sample->host_key == standard.host_key);
   CHECK(sample->keys_dir == standard.keys_dir);
   CHECK(sample->keys_trust == standard.keys_trust);
+  CHECK(sample->certificate_expiry == standard.certificate_expiry);
   CHECK(sample->state_dir == standard.state_dir);
   CHECK(sample->link_socket == standard.link_socket);
   CHECK(sample->box_uid == standard.box_uid);
@@ -47,6 +48,9 @@ TEST_CASE("errors name the section, the line and the key") {
   CHECK_FALSE(parse_config("state_dir: state").ok());
   CHECK_FALSE(parse_config("audit: {sink: relative}").ok());
   CHECK_FALSE(parse_config("keys_trust: sometimes").ok());
+  CHECK_FALSE(parse_config("certificate_expiry: never").ok());
+  CHECK(parse_config("certificate_expiry: keep_sessions")->certificate_expiry ==
+        CertificateExpiry::kKeepSessions);
 }
 
 TEST_CASE(

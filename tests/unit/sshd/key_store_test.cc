@@ -113,3 +113,31 @@ TEST_CASE("a revoked file that says something unknown lets nobody in") {
   volume.put("generation", "-1");
   CHECK_FALSE(load_keys(volume.path(), KeysTrust::kStrict).ok());
 }
+
+TEST_CASE("a CA counts with the box's name beside it, and nonsense in either lets no key down") {
+  Volume volume;
+  volume.put("authorized_keys", key_line('a') + "\n");
+  volume.put("user_ca", key_line('c') + "\n");
+  auto loaded = load_keys(volume.path(), KeysTrust::kStrict);
+  REQUIRE(loaded.ok());
+  CHECK(loaded->keys.authorities.empty());
+  CHECK(loaded->certificates_refused.starts_with("box_name: not there"));
+  const std::string before = keys_signature(volume.path());
+  volume.put("box_name", "demo\n");
+  CHECK(keys_signature(volume.path()) != before);
+  loaded = load_keys(volume.path(), KeysTrust::kStrict);
+  REQUIRE(loaded.ok());
+  CHECK(loaded->keys.authorities.size() == 1);
+  CHECK(loaded->keys.box_name == "demo");
+  CHECK(loaded->certificates_refused.empty());
+  volume.put("user_ca", key_line('c') + "\nnonsense\n");
+  loaded = load_keys(volume.path(), KeysTrust::kStrict);
+  REQUIRE(loaded.ok());
+  CHECK(loaded->keys.authorities.empty());
+  CHECK(loaded->keys.entries.size() == 1);
+  CHECK(loaded->certificates_refused.starts_with("user_ca: line 2"));
+  volume.put("user_ca", key_line('c') + "\n", 0666);
+  CHECK_FALSE(load_keys(volume.path(), KeysTrust::kStrict).ok());
+  volume.put("user_ca", "");
+  CHECK(load_keys(volume.path(), KeysTrust::kStrict)->certificates_refused.empty());
+}

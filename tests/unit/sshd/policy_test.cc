@@ -42,17 +42,18 @@ TEST_CASE(
   KeySet keys = keys_of(key_line('a') + "\nfrom=\"10.0.0.0/8\" " + key_line('b') +
                         "\nexpiry-time=\"19700102\" " + key_line('c') + "\n" + key_line('d'));
   keys.revoked.fingerprints = {key_fingerprint('d')};
-  CHECK(is_in_force(key_fingerprint('a'), 0, keys));
-  CHECK(is_in_force(key_fingerprint('b'), 0, keys));
-  CHECK(is_in_force(key_fingerprint('c'), 86'399, keys));
-  CHECK_FALSE(is_in_force(key_fingerprint('c'), 86'400, keys));
-  CHECK_FALSE(is_in_force(key_fingerprint('d'), 0, keys));
-  CHECK_FALSE(is_in_force(key_fingerprint('z'), 0, keys));
+  CHECK(is_in_force(Credential{key_fingerprint('a'), {}, 0, {}, 0}, 0, keys));
+  CHECK(is_in_force(Credential{key_fingerprint('b'), {}, 0, {}, 0}, 0, keys));
+  CHECK(is_in_force(Credential{key_fingerprint('c'), {}, 0, {}, 0}, 86'399, keys));
+  CHECK_FALSE(is_in_force(Credential{key_fingerprint('c'), {}, 0, {}, 0}, 86'400, keys));
+  CHECK_FALSE(is_in_force(Credential{key_fingerprint('d'), {}, 0, {}, 0}, 0, keys));
+  CHECK_FALSE(is_in_force(Credential{key_fingerprint('z'), {}, 0, {}, 0}, 0, keys));
 }
 
 TEST_CASE("an empty set of keys lets nobody in") {
-  CHECK(decide_auth({"agent", key_fingerprint('a'), Address::parse("::1").value(), 0}, KeySet{})
-            .entry == nullptr);
+  CHECK_FALSE(
+      decide_auth({"agent", key_fingerprint('a'), Address::parse("::1").value(), 0}, KeySet{})
+          .granted);
 }
 
 TEST_CASE("shell, exec and subsystem mcp start the one session; everything else is refused") {
@@ -77,7 +78,8 @@ TEST_CASE("a channel has one session") {
 
 TEST_CASE("a session's plan holds the key's role and the door's variables, and escapes them") {
   const KeySet keys = keys_of("agentbox-role=\"reader\" " + key_line('a'));
-  const record::Start start = plan_session("id", keys.entries[0], 9, {"TOKEN=a\nb"});
+  const record::Start start = plan_session("id", keys.entries[0].key.fingerprint(),
+                                           keys.entries[0].role, 9, {"TOKEN=a\nb"});
   CHECK(start.session == "id");
   CHECK(start.role == "reader");
   CHECK(start.key == key_fingerprint('a'));

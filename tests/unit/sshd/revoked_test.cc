@@ -1,6 +1,7 @@
 // pure: tests of sshd/revoked.
 #include "sshd/revoked.h"
 
+#include "sshd/certificate.h"
 #include "support/catch.h"
 #include "tests/unit/sshd/keys.h"
 
@@ -14,10 +15,14 @@ TEST_CASE("fingerprints, serials and ids of keys that are locked out") {
   REQUIRE(revoked.ok());
   CHECK(revoked->fingerprints == std::vector<std::string>{key_fingerprint('b')});
   CHECK(revoked->serials == std::vector<std::uint64_t>{0, UINT64_MAX});
-  CHECK(revoked->ids == std::vector<std::string>{"anna@alder 7", "caf\xc3\xa9"});
+  CHECK(revoked->ids == std::vector<std::string>{"anna@alder 7", "caf\\xc3\\xa9"});
   CHECK(revoked->size() == 5);
   CHECK(revoked->names_key(key_fingerprint('b')));
   CHECK_FALSE(revoked->names_key(key_fingerprint('a')));
+  CHECK(revoked->names_serial(0));
+  CHECK_FALSE(revoked->names_serial(1));
+  CHECK(revoked->names_id("anna@alder 7"));
+  CHECK_FALSE(revoked->names_id("anna"));
   CHECK(parse_revoked("")->size() == 0);
 }
 
