@@ -16,6 +16,10 @@
 namespace agentbox::sshd {
 namespace {
 
+/// A projection that is swapped while it is read is read anew; nobody swaps them this fast for
+/// long.
+constexpr int kAttempts = 16;
+
 // Who could have changed what PATH names: every folder down to it, and the file. A folder with the
 // sticky bit is as good as a closed one, for its entries can only be moved by their owners.
 Status check_path_trust(const std::string& path) {
@@ -112,15 +116,16 @@ void take_certificate_trust(const std::optional<std::string>& authorities,
   loaded.keys.box_name = std::move(parsed).value();
 }
 
-}  // namespace
+// Whether FD is still what open_folder() opens.
+bool is_current(const std::string& folder, int fd) {
+  const auto now = open_folder(folder);
+  struct stat here {};
+  struct stat there {};
+  return now.ok() && ::fstat(fd, &here) == 0 && ::fstat(now->get(), &there) == 0 &&
+         here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
 
-Result<LoadedKeys> load_keys(const std::string& folder, KeysTrust trust) {
-  auto opened = open_folder(folder);
-  if (!opened.ok()) {
-    return opened.error().os_errno == ENOENT ? Result<LoadedKeys>(LoadedKeys{})
-                                             : std::move(opened).error();
-  }
-  const int fd = opened->get();
+Result<LoadedKeys> load_from(int fd, KeysTrust trust) {
   AB_TRY(authorized, read_member(fd, "authorized_keys", trust));
   AB_TRY(generation, read_member(fd, "generation", trust));
   AB_TRY(revoked, read_member(fd, "revoked", trust));
@@ -146,6 +151,23 @@ Result<LoadedKeys> load_keys(const std::string& folder, KeysTrust trust) {
   loaded.keys.revoked = std::move(locked_out);
   take_certificate_trust(authorities, name, loaded);
   return loaded;
+}
+
+}  // namespace
+
+Result<LoadedKeys> load_keys(const std::string& folder, KeysTrust trust) {
+  for (int attempt = 1;; ++attempt) {
+    auto opened = open_folder(folder);
+    if (!opened.ok()) {
+      return opened.error().os_errno == ENOENT ? Result<LoadedKeys>(LoadedKeys{})
+                                               : std::move(opened).error();
+    }
+    auto loaded = load_from(opened->get(), trust);
+    // An old projection is removed when the link has moved on: what was read of it may be the half.
+    if (attempt == kAttempts || is_current(folder, opened->get())) {
+      return loaded;
+    }
+  }
 }
 
 std::string keys_signature(const std::string& folder) {

@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "base/handle.h"
 #include "support/catch.h"
@@ -62,6 +65,37 @@ TEST_CASE("keys, generation and revoked come from one projection of the volume")
   volume.turn_to("two");
   CHECK(keys_signature(volume.path()) != before);
   CHECK_FALSE(load_keys(volume.path(), KeysTrust::kStrict)->present);
+}
+
+TEST_CASE("a key that is in every projection is found while they are swapped and removed") {
+  const Volume volume;
+  std::atomic<bool> over = false;
+  const auto swap = [&](int turn) {
+    namespace fs = std::filesystem;
+    const fs::path folder = volume.path();
+    const fs::path fresh = folder / ("..turn" + std::to_string(turn));
+    fs::create_directory(fresh);
+    std::ofstream(fresh / "authorized_keys") << key_line('a') << '\n';
+    const fs::path old = fs::canonical(folder / "..data");
+    fs::create_directory_symlink(fresh.filename(), folder / "..new");
+    fs::rename(folder / "..new", folder / "..data");
+    fs::remove_all(old);
+  };
+  swap(0);
+  std::thread swapper([&] {
+    for (int turn = 1; !over; ++turn) {
+      swap(turn);
+      std::this_thread::yield();
+    }
+  });
+  int found = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const auto loaded = load_keys(volume.path(), KeysTrust::kAny);
+    found += loaded.ok() && loaded->keys.entries.size() == 1 ? 1 : 0;
+  }
+  over = true;
+  swapper.join();
+  CHECK(found == 2000);
 }
 
 TEST_CASE("no folder and no file are an empty set, not an error") {
