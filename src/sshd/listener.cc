@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <map>
 
@@ -35,6 +36,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kAbnormalDeathsBeforeFreshStart = 3;
 /// Connections that wait for the monitor's answer; it takes microseconds.
 constexpr std::size_t kMaxPending = 64;
+/// Where there is no descriptor or memory for a connection it is tried again after this.
+constexpr auto kAcceptPause = std::chrono::milliseconds(500);
 /// A peer that acknowledges nothing for this long is gone.
 constexpr unsigned kUserTimeoutMs = 180'000;
 
@@ -115,6 +118,8 @@ class Listener {
   std::uint64_t next_ticket_ = 1;
   int abnormal_deaths_ = 0;
   bool done_ = false;
+  /// For lack of descriptors or memory none is accepted until then.
+  Clock::time_point accept_again_at_ = Clock::time_point::max();
 };
 
 Status Listener::watch_signals() {
@@ -147,9 +152,13 @@ ListenerExit Listener::run() {
       log::warning("several connections crashed: starting the listener afresh");
       return ListenerExit::kFreshLayout;
     }
-    if (const Status turned = loop_.turn(Clock::now() + std::chrono::hours(1)); !turned.ok()) {
+    if (const Status turned = loop_.turn(accept_again_at_); !turned.ok()) {
       log::error("event loop", {{"reason", turned.error().what}});
       return ListenerExit::kFailed;
+    }
+    if (Clock::now() >= accept_again_at_) {
+      accept_again_at_ = Clock::time_point::max();
+      loop_.resume(listening_.get());
     }
   }
   return ListenerExit::kDone;
@@ -165,7 +174,12 @@ void Listener::accept_one() {
   UniqueFd socket(
       ::accept4(listening_.get(), reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC));
   if (!socket) {
-    return;  // the client left first, or descriptors are short: the next event tries again
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      log::error("no connection can be taken", {{"reason", errno_error("accept").what}});
+      loop_.pause(listening_.get());  // else it would be told of again at once, and for ever
+      accept_again_at_ = Clock::now() + kAcceptPause;
+    }
+    return;  // else the client left first
   }
   const auto address = Address::from_socket(from);
   if (!address.ok()) {
@@ -240,8 +254,10 @@ void Listener::start_child(Waiting waiting, std::uint64_t connection, UniqueFd m
 
 // Who may enter; nobody where the keys cannot be used, or are older than ones that were in force.
 KeySet keys_in_force(const Config& config) {
-  auto loaded = load_keys(config.keys_dir, config.keys_trust);
+  // In this order: what becomes the highest meanwhile does not make what is read here older. The
+  // monitor has the last word.
   const auto highest = read_generation(config.state_dir);
+  auto loaded = load_keys(config.keys_dir, config.keys_trust);
   const bool usable = loaded.ok() && highest.ok() && loaded->keys.generation >= *highest;
   return usable ? std::move(loaded->keys) : KeySet{};
 }

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -35,11 +34,14 @@ using namespace std::chrono_literals;
 constexpr auto kTick = 1s;
 /// A sink that took nothing is tried again this often: replies wait for it.
 constexpr auto kSinkRetry = 50ms;
+/// And so is a listener that is behind.
+constexpr auto kListenerRetry = 50ms;
+/// A listener that could not be started, for lack of processes or memory, is tried again.
+constexpr auto kStartRetry = 1s;
 /// A connection that was told to end has this long.
 constexpr auto kHangUpGrace = 2s;
 /// The network child enforces the login grace itself; this is for one that cannot.
 constexpr auto kGraceSlack = 5s;
-constexpr auto kMaxRestartPause = 5s;
 constexpr int kBacklog = 512;
 
 Result<UniqueFd> listen_on(const Address& address, std::uint16_t port) {
@@ -106,19 +108,6 @@ Result<std::vector<std::string>> environment_to_pass(const std::vector<std::stri
   return pairs;
 }
 
-// The configuration as a descriptor: the listener must not read a file that has changed since.
-Result<UniqueFd> memory_file(const std::string& text) {
-  UniqueFd fd(::memfd_create("agentbox-sshd.yaml", MFD_CLOEXEC));
-  if (!fd) {
-    return errno_error("memfd");
-  }
-  AB_CHECK(write_all(fd.get(), text));
-  if (::lseek(fd.get(), 0, SEEK_SET) != 0) {
-    return errno_error("memfd");
-  }
-  return fd;
-}
-
 std::string older_reason(const LoadedKeys& loaded, std::uint64_t highest) {
   return "generation " + std::to_string(loaded.keys.generation) + " is older than " +
          std::to_string(highest) + ", which was in force";
@@ -149,19 +138,21 @@ int Monitor::run() {
   }
   auto next_tick = Clock::now() + kTick;
   while (!failed_ && !stopped()) {
-    const auto retry = audit_.blocked() ? Clock::now() + kSinkRetry : next_tick;
-    const auto deadline = std::min({next_tick, restart_listener_at_, retry});
+    const auto sink_retry = audit_.blocked() ? Clock::now() + kSinkRetry : next_tick;
+    const auto listener_retry = untold_.empty() ? next_tick : Clock::now() + kListenerRetry;
+    const auto deadline = std::min({next_tick, restart_listener_at_, sink_retry, listener_retry});
     if (const Status turned = loop_.turn(deadline); !turned.ok()) {
       log::error("event loop", {{"reason", turned.error().what}});
       return 1;
     }
     audit_.flush();
     resume_sessions();
+    tell_listener_rest();
     if (Clock::now() >= restart_listener_at_) {
       restart_listener_at_ = Clock::time_point::max();
       if (const Status started = start_listener(); !started.ok()) {
         log::error("the listener cannot start", {{"reason", started.error().what}});
-        restart_listener_at_ = Clock::now() + kMaxRestartPause;
+        restart_listener_at_ = Clock::now() + kStartRetry;
       }
     }
     if (Clock::now() >= next_tick) {
@@ -234,27 +225,6 @@ Status Monitor::watch_signals() {
   return loop_.watch(signals_.get(), [this] { read_signals(); });
 }
 
-Status Monitor::start_listener() {
-  AB_TRY(control, make_socketpair(SOCK_SEQPACKET));
-  AB_TRY(config, memory_file(config_text_));
-  SpawnPlan plan;
-  plan.exe = "/proc/self/exe";
-  plan.argv = {"agentbox-sshd", "--listener"};
-  pass_sanitizer_options(plan);
-  plan.descriptors = {{STDERR_FILENO, STDERR_FILENO},
-                      {kControlFd, control.second.get()},
-                      {kListenFd, port_.get()},
-                      {kConfigFd, config.get()}};
-  AB_TRY(child, spawn(plan));
-  listener_ = std::move(child);
-  ++listener_run_;
-  if (control_) {
-    loop_.forget(control_.get());
-  }
-  control_ = std::move(control.first);
-  return loop_.watch(control_.get(), [this] { read_listener(); });
-}
-
 void Monitor::read_signals() {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
@@ -283,29 +253,6 @@ void Monitor::reap() {
   }
 }
 
-void Monitor::listener_ended(ExitStatus how) {
-  if (control_) {
-    loop_.forget(control_.get());
-    control_.reset();
-  }
-  if (stop_at_) {
-    return;
-  }
-  const bool failed = how.exited && how.value == static_cast<int>(ListenerExit::kFailed);
-  if (failed && host_key_.empty()) {
-    log::error("the door cannot start", {{"reason", "its listener cannot; see above"}});
-    failed_ = true;
-    return;
-  }
-  const bool crashed = !how.exited || failed;
-  log::warning("the listener ended and is started again; sessions go on",
-               {{"how", how.exited ? "exit" : "signal"}, {"status", std::to_string(how.value)}});
-  restart_listener_at_ = Clock::now() + restart_pause_;
-  restart_pause_ =
-      crashed ? std::min<std::chrono::milliseconds>(restart_pause_ * 2 + 100ms, kMaxRestartPause)
-              : 0ms;
-}
-
 void Monitor::begin_stop() {
   if (stop_at_) {
     return;
@@ -314,10 +261,7 @@ void Monitor::begin_stop() {
   log::info("stopping", {{"sessions", std::to_string(sessions_.size())}});
   // The port closes with the listener's copy.
   port_.reset();
-  if (control_) {
-    loop_.forget(control_.get());
-    control_.reset();
-  }
+  forget_listener();
   while (!wishes_.empty()) {
     const Wish wish = wishes_.front();
     wishes_.pop_front();
@@ -387,6 +331,7 @@ bool Monitor::stopped() {
 void Monitor::tick() {
   const auto now = Clock::now();
   audit_summary();
+  loop_.resume(link_listener_.get());
   refresh_keys_if_changed();
   end_abandoned_sessions();
   static_cast<void>(generation_.keep());  // was logged when it could not be kept

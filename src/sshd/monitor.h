@@ -81,6 +81,11 @@ class Monitor {
     Clock::time_point until;
   };
 
+  struct Untold {
+    record::Record message;
+    UniqueFd fd;
+  };
+
   Monitor(std::string config_path, Config config, std::string config_text, EventLoop loop,
           GenerationFile generation, AuditSink audit)
       : config_path_(std::move(config_path)),
@@ -116,8 +121,13 @@ class Monitor {
   void end_jobs_of_lost_keys();
 
   // The listener and its children.
-  void read_listener();
+  /// False where it has nothing more to say now.
+  bool read_listener();
   void admit(const record::Accepted& accepted);
+  Status take_client(const record::Accepted& accepted);
+  void tell_listener(const record::Record& message, UniqueFd fd = {});
+  void tell_listener_rest();
+  void forget_listener();
   void read_client(std::uint64_t id);
   void handle_client(Client& client, const record::Record& message);
   void auth_tried(Client& client, const record::AuthTried& tried);
@@ -179,6 +189,7 @@ class Monitor {
   std::set<Credential> credentials_in_box_;
   UniqueFd signals_;
   UniqueFd control_;
+  std::deque<Untold> untold_;  ///< what the listener has not taken yet
   std::optional<Child> listener_;
   std::uint64_t listener_run_ = 0;
   Clock::time_point restart_listener_at_ = Clock::time_point::max();

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <ctime>
 #include <utility>
 
@@ -29,77 +30,7 @@ constexpr auto kAbandonedGrace = 10s;
 /// closes one and opens the next must not be refused for that.
 constexpr std::uint64_t kSessionsPerChannel = 2;
 
-// The listener made the text with Peer::text().
-Result<Address> address_of(const std::string& peer) {
-  AB_TRY(parts, parse_host_port(peer));
-  return Address::parse(parts.host);
-}
-
 }  // namespace
-
-void Monitor::read_listener() {
-  auto received = receive_record(control_.get());
-  if (!received.ok() || !received->has_value()) {
-    loop_.forget(control_.get());  // its end is dealt with when it is reaped
-    control_.reset();
-    return;
-  }
-  const record::Record& message = (*received)->record;
-  if (const auto* listening = std::get_if<record::Listening>(&message)) {
-    host_key_ = listening->host_key;
-    restart_pause_ = std::chrono::milliseconds(0);
-    audit(listen_event(address_, *listening, std::exchange(head_before_, std::nullopt)));
-    audit(keys_loaded_event(keys_, {bad_key_lines_, certificates_refused_}, host_key_));
-    log::info("listening", {{"address", address_}, {"host_key", listening->fingerprint}});
-  } else if (const auto* accepted = std::get_if<record::Accepted>(&message)) {
-    admit(*accepted);
-  } else if (const auto* turned = std::get_if<record::TurnedAway>(&message)) {
-    audit_stranger_limit(turned->peer, turned->reason);
-  } else if (const auto* forked = std::get_if<record::Forked>(&message)) {
-    if (const auto at = clients_.find(forked->connection); at != clients_.end()) {
-      at->second.pid = forked->pid;
-    }
-  } else if (const auto* reaped = std::get_if<record::Reaped>(&message); reaped != nullptr) {
-    if (reaped->how == record::End::kExited &&
-        reaped->status == static_cast<int>(ChildExit::kSetupFailed)) {
-      log::warning("a network child could not be set up",
-                   {{"connection", std::to_string(reaped->connection)}});
-    } else if (reaped->how == record::End::kSignalled && reaped->status != SIGKILL) {
-      log::warning("a network child crashed", {{"connection", std::to_string(reaped->connection)},
-                                               {"signal", std::to_string(reaped->status)}});
-    }
-  }
-}
-
-void Monitor::admit(const record::Accepted& accepted) {
-  const auto address = address_of(accepted.peer);
-  auto pair = make_socketpair(SOCK_SEQPACKET);
-  // The one place more is for a key of role operator; see auth_tried().
-  const bool full = clients_.size() > config_.limits.connections;
-  if (stop_at_ || full || !address.ok() || !pair.ok()) {
-    if (full) {
-      audit_stranger_limit(accepted.peer, "connections");
-    }
-    static_cast<void>(send_record(control_.get(), record::Channel{accepted.ticket, 0}));
-    return;
-  }
-  const std::uint64_t id = next_connection_++;
-  Client client;
-  client.facts = {id, accepted.peer, ""};
-  client.address = *address;
-  client.since = Clock::now();
-  client.listener_run = listener_run_;
-  if (!set_nonblocking(pair->first.get(), true).ok() ||
-      !loop_.watch(pair->first.get(), [this, id] { read_client(id); }).ok()) {
-    return;
-  }
-  client.records = std::move(pair->first);
-  audit_stranger(client, "connect", connect_event(client.facts));
-  clients_.emplace(id, std::move(client));
-  // If the listener is gone the other end closes here, and the client with it.
-  static_cast<void>(
-      send_record(control_.get(), record::Channel{accepted.ticket, id}, {pair->second.get()}));
-}
 
 void Monitor::read_client(std::uint64_t id) {
   const auto at = clients_.find(id);
@@ -198,8 +129,8 @@ void Monitor::auth_tried(Client& client, const record::AuthTried& tried) {
     hang_up(client, "every place is taken");
     return;
   }
-  if (control_ && client.listener_run == listener_run_) {
-    static_cast<void>(send_record(control_.get(), record::LoggedIn{client.facts.id}));
+  if (client.listener_run == listener_run_) {
+    tell_listener(record::LoggedIn{client.facts.id});
   }
 }
 
@@ -228,14 +159,6 @@ void Monitor::hang_up(Client& client, const std::string& reason) {
   client.kill_at = Clock::now() + kHangUpGrace;
   if (!send_record(client.records.get(), record::HangUp{escape_text(reason, 200)}).ok()) {
     client.kill_at = Clock::now();
-  }
-}
-
-void Monitor::kill_client(const Client& client) {
-  if (control_ && client.listener_run == listener_run_) {
-    static_cast<void>(send_record(control_.get(), record::Kill{client.facts.id}));
-  } else if (client.pid > 0) {
-    ::kill(client.pid, SIGKILL);  // its listener died, so it is our child: the pid is nobody else's
   }
 }
 
@@ -400,6 +323,9 @@ void Monitor::session_ended(const std::string& id, record::End how, int status) 
 void Monitor::accept_link() {
   UniqueFd caller(::accept4(link_listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!caller) {
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      loop_.pause(link_listener_.get());  // until the next tick: it would be told of again at once
+    }
     return;
   }
   ucred peer{};
