@@ -76,12 +76,13 @@ void CallPool::dispatch() {
     Job& job = *jobs_.at(key);
     auto signal = CancelSignal::create();
     if (!signal.ok()) {
-      fail(key, signal.error().what);
+      fail(key, "RATE_LIMITED", signal.error().what, "Wait for other calls to end, then repeat it");
       continue;
     }
     job.cancel.emplace(std::move(signal).value());
     if (!hand_over(job)) {
-      fail(key, "no thread could be started");
+      fail(key, "SPAWN_FAILED", "no thread could be started",
+           "The box has too many processes or too little memory: end some, then repeat it");
     }
   }
 }
@@ -95,6 +96,7 @@ bool CallPool::hand_over(Job& job) {
       return true;
     }
     ++idle_;  // the worker to come
+    ++threads_;
   }
   try {
     Worker& worker = workers_.emplace_back();
@@ -104,6 +106,7 @@ bool CallPool::hand_over(Job& job) {
     workers_.pop_back();
     const std::lock_guard lock(mutex_);
     --idle_;
+    --threads_;
     const auto at = std::find(ready_.begin(), ready_.end(), &job);
     if (at == ready_.end() || !workers_.empty()) {
       return true;  // a worker has it, or will
@@ -113,10 +116,10 @@ bool CallPool::hand_over(Job& job) {
   }
 }
 
-void CallPool::fail(CallKey key, std::string_view why) {
+void CallPool::fail(CallKey key, std::string code, std::string_view why, std::string hint) {
   const Job& job = *jobs_.at(key);
-  const auto failure = tool_failure("INTERNAL", "the call could not start: " + std::string(why),
-                                    "Wait for other calls to end, then repeat it");
+  const auto failure = tool_failure(
+      std::move(code), "the call could not start: " + std::string(why), std::move(hint));
   post(CallEnd{.key = key,
                .result = render_tool_result(job.call.tool->name, failure, job.call.version),
                .facts = {}});
@@ -176,9 +179,20 @@ void CallPool::join_ended() {
 void CallPool::work(Worker& self) {
   std::unique_lock lock(mutex_);
   while (true) {
-    ready_changed_.wait_for(lock, kWorkerIdleTime, [this] { return stopping_ || !ready_.empty(); });
+    const auto is_due = [this] { return stopping_ || !ready_.empty(); };
+    if (threads_ == 1) {
+      // The last one stays: where the box has no thread left to give, process_kill can still be
+      // called.
+      ready_changed_.wait(lock, is_due);
+    } else {
+      ready_changed_.wait_for(lock, kWorkerIdleTime, is_due);
+    }
+    if (ready_.empty() && !stopping_ && threads_ == 1) {
+      continue;  // the last one by now
+    }
     --idle_;
     if (ready_.empty()) {
+      --threads_;
       self.ended = true;
       static_cast<void>(::eventfd_write(event_.get(), 1));  // so that it is joined soon
       return;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <variant>
 #include <vector>
@@ -69,7 +70,7 @@ class CallPool {
 
   CallPool(Box& box, UniqueFd event) : box_(box), event_(std::move(event)) {}
   [[nodiscard]] bool hand_over(Job& job);
-  void fail(CallKey key, std::string_view why);
+  void fail(CallKey key, std::string code, std::string_view why, std::string hint);
   void join_ended();
   void work(Worker& self);      // on a worker's thread
   CallEnd run(const Job& job);  // on a worker's thread
@@ -88,7 +89,8 @@ class CallPool {
   std::vector<CallEvent> events_;  // guarded by mutex_
   // Workers that wait for a job or are about to; guarded by mutex_.
   std::size_t idle_ = 0;
-  bool stopping_ = false;  // guarded by mutex_
+  std::size_t threads_ = 0;  // workers that have not ended; guarded by mutex_
+  bool stopping_ = false;    // guarded by mutex_
 };
 
 }  // namespace agentbox::mcp

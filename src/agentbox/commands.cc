@@ -39,22 +39,6 @@ constexpr std::size_t kNameDigits = 8;
 // A keeper answers at once unless agent code stopped it.
 constexpr milliseconds kCountTime{1000};
 
-ToolError spawn_failed(std::string_view program, int number) {
-  std::string hint;
-  if (number == ENOENT || number == EACCES) {
-    hint = "Check that the program is installed and executable, or use shell \"sh\"";
-  } else if (number == E2BIG) {
-    hint =
-        "Command and environment are too long together: write a script with write_file and run it";
-  } else if (number == EAGAIN || number == ENOMEM) {
-    hint = "The box has too many processes or too little memory: end some and try again";
-  }
-  return {.code = "SPAWN_FAILED",
-          .message = std::string(program) +
-                     " could not be started: " + std::generic_category().message(number),
-          .hint = std::move(hint)};
-}
-
 // The data as an open file at its start.
 Outcome<UniqueFd> input_file(const std::optional<std::string>& data) {
   if (!data) {
@@ -159,6 +143,9 @@ std::optional<ToolError> CommandRun::make_streams() {
 }
 
 std::optional<ToolError> CommandRun::start_keeper() {
+  if (const Status ready = box_.commands->prepare(); !ready.ok()) {
+    return spawn_failed(request_.argv.front(), ready.error().os_errno);
+  }
   auto keeper = box_.keepers.start(
       {.programs = request_.programs,
        .argv = request_.argv,

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <limits>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -116,8 +117,11 @@ class Search {
     const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
     const auto threads = std::min<std::size_t>({wanted, cores, kMaxThreads});
     std::vector<std::thread> helpers;
-    for (std::size_t i = 1; i < threads; ++i) {
-      helpers.emplace_back([this] { work(); });
+    try {
+      for (std::size_t i = 1; i < threads; ++i) {
+        helpers.emplace_back([this] { work(); });
+      }
+    } catch (const std::system_error&) {  // the box has no more threads to give: with fewer, then
     }
     work();
     for (std::thread& helper : helpers) {

@@ -74,4 +74,22 @@ ToolError os_error(std::string_view path, const Error& error) {
   return result;
 }
 
+ToolError spawn_failed(std::string_view program, int number) {
+  std::string hint;
+  if (number == ENOENT || number == EACCES) {
+    hint = "Check that the program is installed and executable, or use shell \"sh\"";
+  } else if (number == E2BIG) {
+    hint =
+        "Command and environment are too long together: write a script with write_file and run it";
+  } else if (number == EAGAIN || number == ENOMEM) {
+    hint = "The box has too many processes or too little memory: end some and try again";
+  } else if (number == ENOSPC || number == EDQUOT) {
+    hint = "The disk for the output of commands is full: free space and try again";
+  }
+  return {.code = "SPAWN_FAILED",
+          .message = std::string(program) +
+                     " could not be started: " + std::generic_category().message(number),
+          .hint = std::move(hint)};
+}
+
 }  // namespace agentbox::mcp

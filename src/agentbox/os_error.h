@@ -20,4 +20,7 @@ namespace agentbox::mcp {
 /// The same for an Error of base; one without errno becomes INTERNAL.
 [[nodiscard]] ToolError os_error(std::string_view path, const Error& error);
 
+/// Why PROGRAM could not be started, as SPAWN_FAILED.
+[[nodiscard]] ToolError spawn_failed(std::string_view program, int number);
+
 }  // namespace agentbox::mcp

@@ -79,12 +79,7 @@ ToolError start_failed(const JobPlan& plan, int number) {
             .message = "the command and its environment are too long together",
             .hint = "Write a script with write_file and run that"};
   }
-  return {.code = "SPAWN_FAILED",
-          .message = plan.argv.front() +
-                     " could not be started: " + std::generic_category().message(number),
-          .hint =
-              "Check that the program is installed and executable, or leave args out to use a "
-              "shell"};
+  return spawn_failed(plan.argv.front(), number);
 }
 
 ToolError refused(const Error& error, const std::string& name) {

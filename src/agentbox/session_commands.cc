@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "agentbox/file_bytes.h"
@@ -76,14 +77,28 @@ void SessionCommands::wake() const {
   }
 }
 
+Status SessionCommands::prepare() {
+  const std::lock_guard lock(mutex_);
+  if (!wake_.valid()) {
+    wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  }
+  if (!wake_.valid()) {
+    return errno_error("eventfd for commands");
+  }
+  try {
+    if (!thread_.joinable()) {
+      thread_ = std::thread([this] { run(); });
+    }
+  } catch (const std::system_error& problem) {
+    return errno_error("a thread for commands", problem.code().value());
+  }
+  return {};
+}
+
 void SessionCommands::adopt(SessionCommand command) {
   const std::lock_guard lock(mutex_);
   command.spill.save(command.record);
   commands_.push_back(std::move(command));
-  if (!wake_.valid()) {
-    wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    thread_ = std::thread([this] { run(); });
-  }
   wake();
 }
 

@@ -15,6 +15,7 @@
 #include "agentbox/keeper.h"
 #include "agentbox/spill.h"
 #include "base/handle.h"
+#include "base/result.h"
 
 namespace agentbox::mcp {
 
@@ -39,6 +40,9 @@ class SessionCommands {
   SessionCommands& operator=(const SessionCommands&) = delete;
   ~SessionCommands();
 
+  /// Before a command is started that may have to be adopted: there must be a thread for it. Errors
+  /// carry the errno.
+  [[nodiscard]] Status prepare();
   void adopt(SessionCommand command);
 
   /// Those that still run.
@@ -69,7 +73,7 @@ class SessionCommands {
   Commands commands_;
   bool ending_ = false;
   UniqueFd wake_;
-  std::thread thread_;  // started with the first command
+  std::thread thread_;  // started by prepare()
 };
 
 }  // namespace agentbox::mcp
