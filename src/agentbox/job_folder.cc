@@ -93,6 +93,37 @@ void remove_job(int jobs, const std::string& id) {
   (void)::unlinkat(jobs, id.c_str(), AT_REMOVEDIR);
 }
 
+// In one step: a reader sees the old one or this.
+Status replace_record(int folder, const std::string& text) {
+  (void)::unlinkat(folder, kNewRecordName, 0);
+  const UniqueFd file(
+      ::openat(folder, kNewRecordName, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600));
+  if (!file.valid()) {
+    return errno_error("make the record");
+  }
+  Status written = write_all(file.get(), text);
+  if (written.ok() && ::renameat(folder, kNewRecordName, folder, kRecordName) != 0) {
+    written = errno_error("place the record");
+  }
+  if (!written.ok()) {
+    (void)::unlinkat(folder, kNewRecordName, 0);
+  }
+  return written;
+}
+
+// Where the disk has no room for a second one: how a job ended must be kept all the same.
+Status overwrite_record(int folder, const std::string& text) {
+  const UniqueFd file(
+      ::openat(folder, kRecordName, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) {
+    return errno_error("open the record");
+  }
+  AB_CHECK(write_all(file.get(), text));
+  return ::ftruncate(file.get(), static_cast<off_t>(text.size())) == 0
+             ? Status()
+             : errno_error("shorten the record");
+}
+
 }  // namespace
 
 std::int64_t now_ms() {
@@ -193,17 +224,11 @@ void JobFolder::prune() const {
 }
 
 Status write_job_record(int folder, const JobRecord& record) {
-  (void)::unlinkat(folder, kNewRecordName, 0);
-  const UniqueFd file(
-      ::openat(folder, kNewRecordName, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600));
-  if (!file.valid()) {
-    return errno_error("make the record");
-  }
-  AB_CHECK(write_all(file.get(), encode_job_record(record)));
-  if (::renameat(folder, kNewRecordName, folder, kRecordName) != 0) {
-    return errno_error("place the record");
-  }
-  return {};
+  const std::string text = encode_job_record(record);
+  const Status written = replace_record(folder, text);
+  const int number = written.ok() ? 0 : written.error().os_errno;
+  const bool is_full = number == ENOSPC || number == EDQUOT;
+  return is_full && overwrite_record(folder, text).ok() ? Status() : written;
 }
 
 }  // namespace agentbox::mcp

@@ -74,7 +74,7 @@ class JobProcess {
   void answer_asked();
 
   void launch(Caller& caller, std::vector<UniqueFd> fds);
-  [[noreturn]] void fail_launch(Caller& caller, int error);
+  [[noreturn]] void fail_launch(Caller& caller, const Error& error);
   [[nodiscard]] Status take_plan(int file);
   [[nodiscard]] int start();
   void look();
@@ -87,7 +87,7 @@ class JobProcess {
   void write_input();
   void resize(Caller& caller, const record::JobResize& size);
 
-  void save();
+  Status save();
   [[nodiscard]] record::JobState state(bool over);
   [[noreturn]] void finish();
 
@@ -318,8 +318,7 @@ void JobProcess::launch(Caller& caller, std::vector<UniqueFd> fds) {
   }
   const Status logs = place.ok() ? log_->open() : Status(place.error());
   if (!logs.ok()) {
-    done(caller, logs.error().os_errno == 0 ? EIO : logs.error().os_errno);
-    return;
+    fail_launch(caller, logs.error());
   }
   launched_ = true;
   const auto self = read_process_stat(::getpid());
@@ -334,8 +333,12 @@ void JobProcess::launch(Caller& caller, std::vector<UniqueFd> fds) {
   record_.keeper_start = self ? self->start : 0;
   record_.started_ms = now_ms();
   launcher_ = &caller;
+  // Before it runs: a job that nobody could find again is none.
+  if (const Status saved = save(); !saved.ok()) {
+    fail_launch(caller, saved.error());
+  }
   if (const int failed = start(); failed != 0) {
-    fail_launch(caller, failed);
+    fail_launch(caller, errno_error("start", failed));
   }
   if (plan_.lifetime_seconds > 0) {
     lifetime_ends_ = steady_clock::now() + seconds(plan_.lifetime_seconds);
@@ -343,10 +346,10 @@ void JobProcess::launch(Caller& caller, std::vector<UniqueFd> fds) {
 }
 
 // It never was a job.
-void JobProcess::fail_launch(Caller& caller, int error) {
+void JobProcess::fail_launch(Caller& caller, const Error& error) {
   ::close(seat_.control);  // as in finish()
   folder_.remove(seat_.id);
-  done(caller, error);
+  done(caller, error.os_errno == 0 ? EIO : error.os_errno);
   ::_exit(1);
 }
 
@@ -381,10 +384,10 @@ int JobProcess::start() {
 void JobProcess::look() {
   const TreeNews news = guard_.look();
   if (news.failed != 0 && launcher_ != nullptr) {
-    fail_launch(*launcher_, news.failed);
+    fail_launch(*launcher_, errno_error("execute", news.failed));
   }
   if (news.started) {
-    save();
+    static_cast<void>(save());
     if (launcher_ != nullptr) {
       done(*std::exchange(launcher_, nullptr), 0);
     }
@@ -410,7 +413,7 @@ void JobProcess::leader_ended(const TreeNews& news) {
   record_.signal = WIFSIGNALED(news.leader_status) ? WTERMSIG(news.leader_status) : 0;
   record_.cpu_us = news.cpu_us;
   record_.max_rss_bytes = std::max(record_.max_rss_bytes, news.max_rss_bytes);
-  save();
+  static_cast<void>(save());
 }
 
 bool JobProcess::restarts() const {
@@ -463,17 +466,18 @@ void JobProcess::resize(Caller& caller, const record::JobResize& size) {
   done(caller, error);
 }
 
-void JobProcess::save() {
+// Where it cannot, the box's own code may have broken its folder; a running job goes on all the
+// same.
+Status JobProcess::save() {
   record_.log_lost = log_->lost();
-  // The box's own code may have broken its folder; the job goes on all the same.
-  static_cast<void>(write_job_record(place_.get(), record_));
+  return write_job_record(place_.get(), record_);
 }
 
 void JobProcess::finish() {
   record_.ended_ms = now_ms();
   record_.status = record_.signal == 0 ? JobStatus::kExited : JobStatus::kKilled;
   ::close(seat_.control);  // the name is free before anybody can know that the job is over
-  save();
+  static_cast<void>(save());
   for (const auto& caller : callers_) {
     answer(*caller, state(true));
   }
