@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the arrows between the rooms of src/ (src/README.md draws them).
+"""Holds the arrows between the rooms of src/ (src/README.md draws them), and who may ask for the date.
 
     tests/check_layers.py [SOURCE-DIR]
 
@@ -30,6 +30,13 @@ EDGE_HEADERS = re.compile(
     r"|sys/(?!types\.h$|socket\.h$)|linux/|(c?signal|fstream|iostream|filesystem|thread|future|mutex)$"
 )
 
+# The wall clock can be set, forward and back: it says when something was, or what a date on a key is compared with.
+# Nothing waits by it; deadlines and ages are the steady clock's.
+WALL_CLOCK = re.compile(r"\btime\(nullptr\)|\bsystem_clock\b|\bCLOCK_REALTIME\b|\bgettimeofday\(")
+TELLS_DATES = re.compile(
+    r"sshd/(monitor\w*|connection|audit_sink)\.cc|agentbox/(spawner|job_folder)\.cc|provision/(audit_report|doctor)\.cc"
+)
+
 HEAD = re.compile(r"// (pure|edge): \S")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 
@@ -58,6 +65,10 @@ def check(source_dir):
             kind[name] = head[1]
         else:
             problems.append(f"{name}:1: the first line must be '// pure: ...' or '// edge: ...'")
+    for name, text in files.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if WALL_CLOCK.search(line) and not TELLS_DATES.fullmatch(name):
+                problems.append(f"{name}:{number}: the wall clock is for dates: wait by the steady clock, or name the file here")
     for name, text in files.items():
         room = name.split("/")[0]
         pure = kind.get(name) == "pure"

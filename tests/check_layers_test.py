@@ -54,6 +54,9 @@ class CheckLayers(unittest.TestCase):
     def test_a_library_outside_its_door(self):
         self.assert_one("sshd/a.cc", "// edge: x\n#include <nlohmann/json.hpp>\n", "only its door")
 
+    def test_the_wall_clock_where_nothing_has_a_date(self):
+        self.assert_one("sshd/a.cc", "// edge: x\nauto at = std::chrono::system_clock::now();\n", "steady clock")
+
     def test_an_empty_tree_is_a_problem(self):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(1, len(check_layers.check(Path(folder))))
