@@ -1,40 +1,17 @@
 // edge: see mcp_client.h.
 #include "provision/mcp_client.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "base/text.h"
+#include "provision/mcp_reply.h"
 
 namespace agentbox::provision {
 namespace {
 
 constexpr const char* kProtocolVersion = "2025-11-25";
-/// A server's words in an error of ours.
-constexpr std::size_t kMaxWords = 500;
 
 Json message(const std::string& method, const Json& params) {
   return Json{{"jsonrpc", "2.0"}, {"method", method}, {"params", params}};
-}
-
-// The answer to request ID in MESSAGE; nothing where it is something else (a notification, say).
-std::optional<Result<Json>> answer_in(const Json& reply, std::uint64_t id) {
-  const Json* reply_id = find_member(reply, "id");
-  if (reply_id == nullptr || !reply_id->is_number_unsigned() ||
-      reply_id->get<std::uint64_t>() != id || find_member(reply, "method") != nullptr) {
-    return std::nullopt;
-  }
-  if (const Json* error = find_member(reply, "error"); error != nullptr) {
-    const std::string* words = find_string(*error, "message");
-    return Result<Json>(
-        Error{Code::kProtocol,
-              "the box answers: " + escape_text(words == nullptr ? "" : *words, kMaxWords)});
-  }
-  const Json* result = find_member(reply, "result");
-  if (result == nullptr) {
-    return Result<Json>(Error{Code::kProtocol, "an answer without a result"});
-  }
-  return Result<Json>(*result);
 }
 
 }  // namespace
@@ -68,7 +45,7 @@ Result<Json> McpClient::request(const std::string& method, const Json& params, D
     if (!reply.ok()) {
       return std::move(reply).error().in("the box sent a line that is no message");
     }
-    if (auto answer = answer_in(*reply, id)) {
+    if (auto answer = answer_to(id, *reply)) {
       return std::move(*answer);
     }
   }
@@ -84,33 +61,9 @@ Result<bool> McpClient::has_tool(const std::string& tool, Deadline deadline) {
     AB_TRY(listed, request("tools/list", Json::object(), deadline));
     tools_ = std::move(listed);
   }
-  const Json* tools = find_member(tools_, "tools");
-  return tools != nullptr && tools->is_array() &&
-         std::any_of(tools->begin(), tools->end(), [&](const Json& entry) {
-           const std::string* name = find_string(entry, "name");
-           return name != nullptr && *name == tool;
-         });
+  return lists_tool(tools_, tool);
 }
 
 Result<std::optional<int>> McpClient::close(Deadline deadline) { return channel_.finish(deadline); }
-
-std::string text_of_result(const Json& result) {
-  std::string text;
-  const Json* content = find_member(result, "content");
-  if (content == nullptr || !content->is_array()) {
-    return text;
-  }
-  for (const Json& block : *content) {
-    if (const std::string* words = find_string(block, "text"); words != nullptr) {
-      text += *words + (words->ends_with('\n') ? "" : "\n");
-    }
-  }
-  return text;
-}
-
-bool is_error_result(const Json& result) {
-  const Json* flag = find_member(result, "isError");
-  return flag != nullptr && flag->is_boolean() && flag->get<bool>();
-}
 
 }  // namespace agentbox::provision

@@ -44,8 +44,4 @@ class McpClient {
   std::uint64_t next_id_ = 1;
 };
 
-/// The text blocks of a tool's result, one after another.
-[[nodiscard]] std::string text_of_result(const Json& result);
-[[nodiscard]] bool is_error_result(const Json& result);
-
 }  // namespace agentbox::provision

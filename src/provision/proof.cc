@@ -8,6 +8,7 @@
 #include "provision/door_config.h"
 #include "provision/key_change.h"
 #include "provision/keys.h"
+#include "provision/mcp_reply.h"
 
 namespace agentbox::provision {
 namespace {

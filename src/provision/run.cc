@@ -20,6 +20,7 @@
 #include "provision/logs.h"
 #include "provision/manual.h"
 #include "provision/mcp_client.h"
+#include "provision/mcp_reply.h"
 #include "provision/proof.h"
 #include "provision/report.h"
 #include "provision/supervise.h"

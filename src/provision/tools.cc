@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "provision/mcp_reply.h"
 
 namespace agentbox::provision {
 namespace {

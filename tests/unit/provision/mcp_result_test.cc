@@ -1,5 +1,5 @@
 // pure: what is read from a tool's result.
-#include "provision/mcp_client.h"
+#include "provision/mcp_reply.h"
 #include "support/catch.h"
 
 using namespace agentbox;
