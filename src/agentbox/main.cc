@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -25,6 +26,7 @@
 #include "agentbox/settings.h"
 #include "agentbox/spawner.h"
 #include "agentbox/tool_table.h"
+#include "base/version.h"
 
 namespace agentbox::mcp {
 namespace {
@@ -210,7 +212,9 @@ int run(std::span<char*> arguments) {
       return run_spawner(arguments.subspan(2));
     }
     if (first == "--version") {
-      static_cast<void>(std::puts("agent-box " AGENTBOX_VERSION));
+      const std::array libraries = {crypto_library(), c_library()};
+      const std::string text = version_text("agent-box", AGENTBOX_VERSION, libraries);
+      static_cast<void>(std::fputs(text.c_str(), stdout));
       return kExitOk;
     }
     if (first == "--help") {

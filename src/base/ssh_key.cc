@@ -6,6 +6,7 @@
 
 #include "base/handle.h"
 #include "base/text.h"
+#include "base/version.h"
 
 namespace agentbox {
 namespace {
@@ -63,6 +64,11 @@ Result<PublicKey> public_half(const SecretText& private_key) {
 bool looks_like_private_key(std::string_view text) {
   return text.find("PRIVATE KEY") != std::string_view::npos ||
          text.find("PuTTY-User-Key-File") != std::string_view::npos;
+}
+
+LibraryVersion ssh_library() {
+  const std::string running = ::ssh_version(0);  // 0.10.6/openssl/zlib
+  return {"libssh", SSH_STRINGIFY(LIBSSH_VERSION), running.substr(0, running.find('/'))};
 }
 
 }  // namespace agentbox

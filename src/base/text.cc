@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 
@@ -12,6 +13,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+
+#include "base/version.h"
 
 namespace agentbox {
 namespace {
@@ -223,6 +226,10 @@ std::string Sha256::digest() {
   std::string out(SHA256_DIGEST_LENGTH, '\0');
   SHA256_Final(reinterpret_cast<unsigned char*>(out.data()), context_of(state_));
   return out;
+}
+
+LibraryVersion crypto_library() {
+  return {"OpenSSL", OPENSSL_VERSION_STR, ::OpenSSL_version(OPENSSL_VERSION_STRING)};
 }
 
 std::string sha256(std::string_view bytes) {

@@ -492,12 +492,12 @@ void add_shapes(const CLI::App& app, std::vector<OptionShape>* positionals,
 }  // namespace
 
 std::variant<Invocation, Shown, Misused> parse_command_line(
-    const std::vector<std::string>& arguments, const std::string& version) {
+    const std::vector<std::string>& arguments, const std::string& about_version) {
   const Output output = wanted_output(arguments);
   Words words;
   CLI::App app(kAbout, kProgram);
   declare(app, words);
-  app.set_version_flag("--version", "agentbox-provision " + version);
+  app.set_version_flag("--version", about_version);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
@@ -506,7 +506,7 @@ std::variant<Invocation, Shown, Misused> parse_command_line(
   } catch (const CLI::CallForAllHelp&) {
     return Shown{app.help("", CLI::AppFormatMode::All)};
   } catch (const CLI::CallForVersion& asked) {
-    return Shown{std::string(asked.what()) + "\n"};
+    return Shown{asked.what()};
   } catch (const CLI::ParseError& problem) {
     return misuse(escape_text(problem.what(), 300), output);
   }

@@ -46,8 +46,8 @@ struct ProgramShape {
 };
 [[nodiscard]] ProgramShape command_line_shape(const std::string& version);
 
-/// ARGUMENTS are argv without the program's name. VERSION is what --version says.
+/// ARGUMENTS are argv without the program's name. ABOUT_VERSION is what --version prints.
 [[nodiscard]] std::variant<Invocation, Shown, Misused> parse_command_line(
-    const std::vector<std::string>& arguments, const std::string& version);
+    const std::vector<std::string>& arguments, const std::string& about_version);
 
 }  // namespace agentbox::provision

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/defence.h"
 #include "base/handle.h"
 #include "base/text.h"
 
@@ -136,7 +137,7 @@ Error error_of(CURLcode code, const char* detail, const std::string& authority) 
 }
 
 Status set_up_tls(Options& options, const HttpServer& server) {
-  options.set(CURLOPT_SSL_VERIFYPEER, 1L);
+  options.set(CURLOPT_SSL_VERIFYPEER, defended("tls") ? 1L : 0L);
   options.set(CURLOPT_SSL_VERIFYHOST, 2L);
   options.set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   if (!server.ca.empty()) {
@@ -333,6 +334,10 @@ Result<std::size_t> RawConnection::send(std::string_view bytes) {
     return error_of(code, state_->error.data(), state_->server.authority);
   }
   return sent;
+}
+
+LibraryVersion http_library() {
+  return {"libcurl", LIBCURL_VERSION, ::curl_version_info(CURLVERSION_NOW)->version};
 }
 
 }  // namespace agentbox::provision

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/version.h"
 #include "provision/http_message.h"
 
 namespace agentbox::provision {
@@ -80,5 +81,8 @@ class HttpClient {
   explicit HttpClient(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+/// The library that speaks HTTP.
+[[nodiscard]] LibraryVersion http_library();
 
 }  // namespace agentbox::provision

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <string_view>
 #include <variant>
@@ -10,11 +11,13 @@
 #include "base/handle.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/version.h"
 #include "provision/audit_log.h"
 #include "provision/backend_commands.h"
 #include "provision/cli.h"
 #include "provision/completion.h"
 #include "provision/doctor.h"
+#include "provision/http.h"
 #include "provision/kube/commands.h"
 #include "provision/local.h"
 #include "provision/logs.h"
@@ -139,7 +142,9 @@ Answer<Report> carry_out(const Invocation& invocation) {
 
 int run(const std::vector<std::string>& arguments) {
   log::start("agentbox-provision", false, log::Level::kInfo);
-  const auto parsed = parse_command_line(arguments, AGENTBOX_VERSION);
+  const std::array libraries = {ssh_library(), http_library(), crypto_library(), c_library()};
+  const auto parsed = parse_command_line(
+      arguments, version_text("agentbox-provision", AGENTBOX_VERSION, libraries));
   if (const auto* shown = std::get_if<Shown>(&parsed)) {
     return finish(shown->text, Exit::kOk);
   }

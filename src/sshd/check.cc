@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/utc.h"
+#include "base/version.h"
 #include "sshd/algorithms.h"
 #include "sshd/policy.h"
 
@@ -108,6 +109,9 @@ void describe_weakenings(const Config& config, const BuildFacts& facts, Lines& o
   }
   for (const KnownHole& hole : open_holes(library_of(config, facts))) {
     out.push_back({"weakening", "libssh " + std::string(hole.cve), std::string(hole.what)});
+  }
+  if (!left_out().empty()) {
+    out.push_back({"weakening", "without " + std::string(left_out()), "a build for tests"});
   }
   if (facts.sanitizer) {
     out.push_back({"weakening", "sanitizer build",

@@ -22,7 +22,7 @@ struct PolicyLine {
 /// What the policy depends on beside the configuration.
 struct BuildFacts {
   bool sanitizer = false;
-  std::string library;  ///< the SSH library's version as it runs, `0.10.6/openssl`
+  std::string library;  ///< the SSH library's version as it runs, `0.10.6`
   std::string package;  ///< of the distribution, that the library came in; empty: none is known
 };
 

@@ -40,7 +40,8 @@ Command parse_command_line(std::span<char* const> arguments) {
   app.add_option("--output", output, "text or json, for --check")
       ->check(CLI::IsMember({"text", "json"}));
   app.add_flag("--listener", listener)->group("");
-  app.add_flag("--version", version, "Print the version and exit");
+  app.add_flag("--version", version,
+               "Print the version, and those of the libraries as they run, and exit");
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::CallForHelp&) {
@@ -50,7 +51,7 @@ Command parse_command_line(std::span<char* const> arguments) {
                kExitUsage};
   }
   if (version) {
-    return Say{"agentbox-sshd " AGENTBOX_VERSION "\n", 0};
+    return SayVersion{};
   }
   if (listener) {
     return RunListener{};

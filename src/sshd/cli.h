@@ -18,12 +18,13 @@ struct CheckPolicy {
 struct CheckHealth {
   std::string address;  ///< HOST:PORT
 };
-/// Print TEXT and exit with CODE: help, the version, or what is wrong with the line.
+struct SayVersion {};
+/// Print TEXT and exit with CODE: help, or what is wrong with the line.
 struct Say {
   std::string text;
   int code = 0;
 };
-using Command = std::variant<RunDoor, RunListener, CheckPolicy, CheckHealth, Say>;
+using Command = std::variant<RunDoor, RunListener, CheckPolicy, CheckHealth, SayVersion, Say>;
 
 [[nodiscard]] Command parse_command_line(std::span<char* const> arguments);
 

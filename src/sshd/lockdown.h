@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/result.h"
+#include "base/version.h"
 
 namespace agentbox::sshd {
 
@@ -27,5 +28,8 @@ inline constexpr unsigned long long kMaxChildMemoryBytes = 512ULL << 20U;
 /// Ends this process unless it is called again before LIMIT of processor time is used up: the only
 /// guard against a library call that never returns.
 void arm_watchdog(std::chrono::seconds limit);
+
+/// The library that makes the filter.
+[[nodiscard]] LibraryVersion call_filter_library();
 
 }  // namespace agentbox::sshd

@@ -1,4 +1,5 @@
 // edge: agentbox-sshd: the command line, and which of its processes this one is.
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <span>
@@ -6,11 +7,13 @@
 
 #include "base/log.h"
 #include "base/ssh_client.h"
+#include "base/version.h"
 #include "sshd/check.h"
 #include "sshd/cli.h"
 #include "sshd/config_file.h"
 #include "sshd/key_store.h"
 #include "sshd/listener.h"
+#include "sshd/lockdown.h"
 #include "sshd/monitor.h"
 #include "sshd/ssh.h"
 
@@ -90,7 +93,7 @@ int run(const CheckPolicy& command) {
   if (!loaded.ok()) {
     return complain(loaded.error());
   }
-  const BuildFacts facts{kSanitizerBuild, library_version(), library_package()};
+  const BuildFacts facts{kSanitizerBuild, ssh_library().running, library_package()};
   const SeenKeys seen = look_at_keys(loaded->config);
   auto policy = describe_policy(loaded->config, facts);
   const auto certificates = describe_certificates(loaded->config, seen);
@@ -116,6 +119,12 @@ int run(const CheckHealth& command) {
     return say("agentbox-sshd: " + command.address + ": " + key.error().what + '\n', kExitFailed);
   }
   return say("ok " + key->fingerprint() + '\n', 0);
+}
+
+int run(const SayVersion&) {
+  const std::array libraries = {ssh_library(), crypto_library(), call_filter_library(),
+                                c_library()};
+  return say(version_text("agentbox-sshd", AGENTBOX_VERSION, libraries), 0);
 }
 
 int run(const Say& command) { return say(command.text, command.code); }

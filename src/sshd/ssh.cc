@@ -135,8 +135,6 @@ Result<SshKey> load_host_key(const std::string& path) {
   return key;
 }
 
-std::string library_version() { return ssh_version(0); }
-
 std::string library_package() {
   Dl_info from{};
   // A build of the operator's own lies elsewhere, and no package says anything about it.

@@ -21,9 +21,6 @@ using SshString = CHandle<char, ssh_string_free_char>;
 /// it through a mount of ours. Its text is wiped from memory.
 [[nodiscard]] Result<SshKey> load_host_key(const std::string& path);
 
-/// The library's version as it runs, not as it was built against.
-[[nodiscard]] std::string library_version();
-
 /// The version of the distribution's package that the library came in, where dpkg knows it; empty
 /// where the library was loaded from anywhere but the system's own folders.
 [[nodiscard]] std::string library_package();

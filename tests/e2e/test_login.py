@@ -1,5 +1,6 @@
 """One key opens one thing: whatever a client asks for at login becomes the tool server, or nothing."""
 import json
+import re
 
 import pytest
 from kit import programs
@@ -119,9 +120,20 @@ def test_health_is_asked_without_a_key(shared_door):
     assert ill.returncode not in (0, None) and ill.stderr, ill
 
 
+LIBRARIES = {
+    "agentbox-sshd": ["libssh", "OpenSSL", "libseccomp", "glibc"],
+    "agent-box": ["OpenSSL", "glibc"],
+    "agentbox-provision": ["libssh", "libcurl", "OpenSSL", "glibc"],
+}
+
+
 @pytest.mark.parametrize("program", [programs.SSHD, programs.BOX, programs.PROVISION], ids=lambda path: path.name)
 def test_programs_say_their_version_and_help(program):
     version = run([program, "--version"])
-    assert version.returncode == 0 and b"0." in version.stdout, version
+    assert version.returncode == 0, version
+    first, *libraries = version.stdout.decode().splitlines()
+    assert re.fullmatch(rf"{program.name} [0-9]+\.[0-9]+\.[0-9]+", first)
+    assert [line.split()[0] for line in libraries] == LIBRARIES[program.name]
+    assert all(re.match(r"\S+ [0-9]+\.[0-9]+", line) for line in libraries), libraries
     usage = run([program, "--help"])
     assert usage.returncode == 0 and program.name.encode() in usage.stdout, usage
