@@ -4,8 +4,10 @@ add_test(NAME "check: arrows between rooms"
 add_test(NAME "check: the check of arrows finds what it looks for"
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/check_layers_test.py)
 
-add_test(NAME "check: the tests that PITFALLS.md names exist"
-  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/check_pitfalls.py)
+add_test(NAME "check: the tests that documents name exist"
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/check_named_tests.py ${PROJECT_SOURCE_DIR})
+add_test(NAME "check: the check of named tests finds what it looks for"
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/check_named_tests_test.py)
 
 # Another version formats differently, so the check is this version's or none.
 find_program(AGENTBOX_CLANG_FORMAT clang-format-14)

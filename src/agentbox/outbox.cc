@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "agentbox/limits.h"
+#include "base/defence.h"
 #include "base/record_io.h"
 
 namespace agentbox::mcp {
@@ -140,8 +141,10 @@ Status Outbox::send_records(int fd) {
       if (!sent.ok()) {
         return sent.error().code == Code::kUnavailable ? Status() : sent;
       }
-      told_ = true;
-      return {};
+      told_ = defended("audit-first");
+      if (told_) {
+        return {};
+      }
     }
     held_.pop_front();
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "agentbox/limits.h"
+#include "base/defence.h"
 
 namespace agentbox::mcp {
 namespace {
@@ -142,7 +143,9 @@ OrderedJson success_result(const ToolResult& tool_result, Version version) {
 
 }  // namespace
 
-bool may_call(Role role, const Tool& tool) { return role != Role::kReader || tool.hints.read_only; }
+bool may_call(Role role, const Tool& tool) {
+  return !defended("roles") || role != Role::kReader || tool.hints.read_only;
+}
 
 std::string initialize_result(Version version) {
   return dump_json(OrderedJson{{"protocolVersion", features(version).name},

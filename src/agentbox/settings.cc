@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "base/defence.h"
 #include "base/text.h"
 
 namespace agentbox::mcp {
@@ -40,8 +41,10 @@ class SettingsReader {
         return {};
       }
     }
-    if (!name.starts_with("AGENTBOX_")) {
+    if (!name.starts_with("AGENTBOX_") || !defended("built-environment")) {
       settings_.environment.emplace_back(name, value);
+    }
+    if (!name.starts_with("AGENTBOX_")) {
       return {};
     }
     return take_own(name.substr(std::string_view("AGENTBOX_").size()), value);

@@ -14,6 +14,8 @@
 #include <csignal>
 #include <string_view>
 
+#include "base/defence.h"
+
 namespace agentbox::mcp {
 namespace {
 
@@ -195,7 +197,9 @@ int TreeGuard::next_wait_ms() {
     }
     killing_ = true;
   }
-  if (killing_) {
+  if (killing_ && !defended("tree-kill")) {
+    (void)signal(SIGKILL, false);
+  } else if (killing_) {
     freeze_and_kill_descendants(self_, room_);
     return kSweepMs;
   }
@@ -203,7 +207,7 @@ int TreeGuard::next_wait_ms() {
 }
 
 std::size_t TreeGuard::signal(int number, bool tree) {
-  if (tree) {
+  if (tree && defended("tree-kill")) {
     signal_descendants(self_, number, room_.now);
     return room_.now.count;
   }

@@ -1,6 +1,7 @@
 // pure: see visible.h.
 #include "agentbox/visible.h"
 
+#include "base/defence.h"
 #include "base/text.h"
 
 namespace agentbox::mcp {
@@ -26,6 +27,9 @@ bool within(char32_t value, char32_t first, char32_t last) {
 }  // namespace
 
 bool is_disturbing(char32_t c) {
+  if (!defended("visible-text")) {
+    return false;
+  }
   if (c < 0x20) {
     return c != '\t' && c != '\n';
   }

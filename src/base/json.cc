@@ -1,6 +1,8 @@
 // pure: see json.h.
 #include "base/json.h"
 
+#include "base/defence.h"
+
 namespace agentbox {
 namespace {
 
@@ -53,7 +55,7 @@ std::string dump_any(const Value& value, int indent) {
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
-  AB_CHECK(check_limits(text, limits));
+  AB_CHECK(defended("json-limits") ? check_limits(text, limits) : Status{});
   try {
     return Json::parse(text.begin(), text.end());
   } catch (const std::exception& problem) {

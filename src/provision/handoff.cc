@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/defence.h"
 #include "provision/quote.h"
 
 namespace agentbox::provision {
@@ -33,7 +34,7 @@ std::vector<std::pair<std::string, std::string>> ssh_options(const SshFacts& fac
       // ...no other file adds to it...
       {"GlobalKnownHostsFile", "none"},
       // ...a key that is not in it ends the connection...
-      {"StrictHostKeyChecking", "yes"},
+      {"StrictHostKeyChecking", defended("host-key-pin") ? "yes" : "no"},
       // ...a key of another type is not even asked for...
       {"HostKeyAlgorithms", "ssh-ed25519"},
       // ...and it is looked up under the box's own name, so that another box on the same address

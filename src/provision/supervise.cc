@@ -18,6 +18,7 @@
 #include <chrono>
 #include <optional>
 
+#include "base/defence.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "provision/account.h"
@@ -325,7 +326,7 @@ Answer<Side> box_side(const BoxPaths& paths, const BoxRecord& record, const Acco
   Side side;
   side.name = "box";
   side.plan = common_plan(log);
-  if (record.spec.isolation == Isolation::kNone) {
+  if (record.spec.isolation == Isolation::kNone || !defended("wall")) {
     log::warning("the box runs without isolation");
     side.plan.argv = open_box_side(paths, workspace);
     side.plan.working_folder = workspace;

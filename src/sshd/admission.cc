@@ -1,6 +1,8 @@
 // pure: see admission.h.
 #include "sshd/admission.h"
 
+#include "base/defence.h"
+
 namespace agentbox::sshd {
 
 Admission::Count Admission::count(std::optional<Origin> origin) const {
@@ -20,9 +22,10 @@ Admission::Count Admission::count(std::optional<Origin> origin) const {
 
 Admission::Verdict Admission::admit(Origin origin) const {
   const Count all = count(std::nullopt);
-  bool full = all.all > limits_.connections || all.waiting >= limits_.unauthenticated;
+  bool full = all.all > limits_.connections ||
+              (defended("places") && all.waiting >= limits_.unauthenticated);
   std::optional<std::uint64_t> oldest = all.oldest_waiting;
-  if (origin == Origin::kThisMachine && limits_.own_unauthenticated > 0) {
+  if (defended("own-share") && origin == Origin::kThisMachine && limits_.own_unauthenticated > 0) {
     const Count own = count(origin);
     // A quarter of the places is never theirs, and among themselves they displace only their own.
     const bool too_many = own.all >= limits_.connections - limits_.connections / 4;

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/defence.h"
+
 namespace agentbox::sshd {
 
 bool AuditSummary::admit(std::string_view kind, std::int64_t second) {
@@ -10,7 +12,7 @@ bool AuditSummary::admit(std::string_view kind, std::int64_t second) {
     second_ = second;
     written_ = 0;
   }
-  if (written_ < kStrangerEventsPerSecond) {
+  if (written_ < kStrangerEventsPerSecond || !defended("audit-rate")) {
     ++written_;
     return true;
   }

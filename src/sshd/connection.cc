@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/defence.h"
 #include "base/text.h"
 #include "sshd/lockdown.h"
 #include "sshd/offered_key.h"
@@ -69,7 +70,7 @@ Connection& connection_of(void* userdata) { return *static_cast<Connection*>(use
 
 Connection::Connection(Parts parts) : parts_(std::move(parts)), event_(ssh_event_new()) {
   const auto now = Clock::now();
-  grace_end_ = now + parts_.limits.login_grace;
+  grace_end_ = defended("login-grace") ? now + parts_.limits.login_grace : Clock::time_point::max();
   idle_since_ = now;
   last_heard_ = now;
 }
@@ -204,7 +205,7 @@ void Connection::check_unanswered(std::uint64_t answered_before) {
   }
   const std::uint64_t packets = packet_counter_.in_packets - packets_seen_;
   packets_seen_ = packet_counter_.in_packets;
-  if (packets_seen_ > kMaxPacketsBeforeLogin) {
+  if (defended("packet-cap") && packets_seen_ > kMaxPacketsBeforeLogin) {
     end("too many packets before a login");
     return;
   }
@@ -357,7 +358,7 @@ void Connection::tell(const record::Record& record) {
 
 void Connection::add_points(std::uint64_t points) {
   points_ += points;
-  if (points_ >= parts_.limits.login_points) {
+  if (defended("login-points") && points_ >= parts_.limits.login_points) {
     end("too many failed logins");
   }
 }
@@ -464,6 +465,9 @@ void Connection::install_server_callbacks() {
   server_callbacks_.channel_open_request_session_function = [](ssh_session, void* self) {
     return connection_of(self).on_open();
   };
+  if (!defended("gssapi")) {
+    server_callbacks_.gssapi_select_oid_function = nullptr;
+  }
   ssh_callbacks_init(&server_callbacks_);
   ssh_set_server_callbacks(parts_.session.get(), &server_callbacks_);
 }

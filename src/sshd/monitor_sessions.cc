@@ -8,6 +8,7 @@
 #include <ctime>
 #include <utility>
 
+#include "base/defence.h"
 #include "base/log.h"
 #include "base/public_key.h"
 #include "base/random.h"
@@ -66,7 +67,8 @@ void Monitor::handle_client(Client& client, const record::Record& message) {
   } else if (const auto* closing = std::get_if<record::Closing>(&message)) {
     client.closing = *closing;
   }
-  if (client.audit_lines > kMaxAuditLinesPerConnection && !client.kill_at) {
+  if (defended("request-bound") && client.audit_lines > kMaxAuditLinesPerConnection &&
+      !client.kill_at) {
     audit(limit_event(client.facts.peer, "more than " +
                                              std::to_string(kMaxAuditLinesPerConnection) +
                                              " requests on one connection"));
@@ -339,7 +341,7 @@ void Monitor::accept_link() {
   if (link_) {
     read_link();  // its end may lie in the queue: the caller would then be its successor
   }
-  if (link_) {
+  if (defended("one-caller") && link_) {
     audit_stranger_limit("", "a second caller dialled the link and was refused");
     return;
   }

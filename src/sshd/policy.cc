@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/defence.h"
 #include "base/text.h"
 #include "sshd/signature.h"
 
@@ -140,7 +141,14 @@ std::string_view request_name(RequestKind kind) {
   return "other";
 }
 
+bool goes_back(std::uint64_t generation, std::uint64_t highest) {
+  return defended("key-generation") && generation < highest;
+}
+
 RequestVerdict decide_request(RequestKind kind, std::string_view name, bool started) {
+  if (!defended("request-list")) {
+    return {!started, ""};
+  }
   switch (kind) {
     case RequestKind::kShell:
     case RequestKind::kExec:

@@ -55,6 +55,9 @@ struct Credential {
 /// of a trusted CA; not revoked, not expired.
 [[nodiscard]] bool is_in_force(const Credential& credential, std::int64_t now, const KeySet& keys);
 
+/// Whether keys of GENERATION are older than ones that were in force: such are refused whole.
+[[nodiscard]] bool goes_back(std::uint64_t generation, std::uint64_t highest);
+
 struct AuthRequest {
   std::string_view user;
   std::string_view fingerprint;  ///< of a key that parsed; empty where it did not

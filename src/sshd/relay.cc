@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/defence.h"
+
 namespace agentbox::sshd {
 namespace {
 
@@ -109,7 +111,7 @@ bool Relay::send(std::string& pending, bool as_stderr) {
 }
 
 bool Relay::pump() {
-  if (unread_ > kMaxUnreadBytes) {
+  if (defended("window") && unread_ > kMaxUnreadBytes) {
     return false;
   }
   if (!closed_there_) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/defence.h"
 #include "base/public_key.h"
 #include "base/text.h"
 #include "sshd/certificate.h"
@@ -40,7 +41,8 @@ Status take_line(std::string_view line, Revoked& revoked) {
 }  // namespace
 
 bool Revoked::names_key(std::string_view fingerprint) const {
-  return std::find(fingerprints.begin(), fingerprints.end(), fingerprint) != fingerprints.end();
+  return defended("key-revoked") &&
+         std::find(fingerprints.begin(), fingerprints.end(), fingerprint) != fingerprints.end();
 }
 
 bool Revoked::names_serial(std::uint64_t serial) const {

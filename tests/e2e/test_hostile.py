@@ -97,6 +97,18 @@ def test_a_tiny_packet_size_harms_its_own_connection_alone(door, size):
     wait_until("its network child is gone", lambda: not door.connections(), 15)
 
 
+def test_requests_without_end_end_their_connection(door):
+    async def body(connection):
+        too_many = {f"NAME{number}": "value" for number in range(2100)}
+        await connection.create_session(asyncssh.SSHClientSession, env=too_many)
+        await connection.wait_closed()
+
+    with_connection(door, body)
+    assert door.await_audit("limit", lambda line: "requests on one connection" in line["reason"])
+    with door.target.session() as session:
+        session.ping()
+
+
 def test_a_first_message_that_never_comes_ends_the_session(shared_door):
     """Ten lines that cannot be JSON end it with 65 and one line on stderr; MCP is named."""
     result = shared_door.target.run("-T", stdin=b"hello\n" * 10 + b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')

@@ -1,9 +1,12 @@
 """Keys come and go while the door runs, in the way a projected volume changes."""
+import paramiko
 import pytest
 from kit import programs
 from kit.mcp import Session
+from kit.raw import GONE, RawClient
 from kit.target import make_key, public_line
 from kit.waiting import wait_until
+from paramiko.common import cMSG_CHANNEL_OPEN, cMSG_CHANNEL_REQUEST
 
 
 @pytest.fixture
@@ -160,6 +163,22 @@ def test_keys_that_others_can_write_are_not_trusted_at_the_start(tmp_path_factor
         assert "keys" in loose.log.read_text()
     finally:
         loose.stop()
+
+
+def test_a_key_that_was_removed_since_its_connection_began_starts_no_session(door, second):
+    """The connection's own process read the keys as it began; the monitor asks the keys of now."""
+    key = paramiko.Ed25519Key.from_private_key_file(str(door.key))
+    with RawClient(door.target) as client:
+        door.write_keys(public_line(second.identity))
+        wait_until("the key is gone", lambda: not may_enter(door.target))
+        started = len(door.audit("session_start"))
+        client.begin_login()
+        client.log_in("ssh-ed25519", key.asbytes(), lambda data: key.sign_ssh_data(data).asbytes()[-64:])
+        client.answer()
+        client.send(cMSG_CHANNEL_OPEN, "session", 0, 1 << 20, 1 << 15)
+        client.send(cMSG_CHANNEL_REQUEST, 0, "shell", False)
+        wait_until("it is sent away", lambda: client.answer(0.2) == GONE)
+    assert len(door.audit("session_start")) == started
 
 
 def fingerprint(key):

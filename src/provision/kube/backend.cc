@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/defence.h"
 #include "base/log.h"
 #include "base/ssh_client.h"
 #include "base/ssh_key.h"
@@ -271,7 +272,7 @@ Done KubeBackend::wait_pod(const BoxName& name, const SandboxFacts& facts,
                            {}};
   };
   AB_CHECK(client_->wait(kPods, facts.pod, judge, steady_clock::now() + kKeysTime));
-  if (additions.empty()) {
+  if (additions.empty() || !defended("pod-readback")) {
     return {};
   }
   const bool stopped = set_mode(name, "Suspended").ok();
