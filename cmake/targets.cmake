@@ -15,6 +15,9 @@ endfunction()
 
 function(agentbox_program name)
   add_executable(${name} ${ARGN})
+  # It is a sum over the debug information too, which alone knows the folder of the build: without both a program is the
+  # same wherever it was built.
+  target_link_options(${name} PRIVATE -Wl,--build-id=none)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE agentbox_flags)
   target_compile_definitions(${name} PRIVATE AGENTBOX_VERSION="${PROJECT_VERSION}")

@@ -9,6 +9,10 @@ add_test(NAME "check: the tests that documents name exist"
 add_test(NAME "check: the check of named tests finds what it looks for"
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/check_named_tests_test.py)
 
+add_test(NAME "check: hardening"
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/release/hardening.py ${CMAKE_BINARY_DIR})
+set_tests_properties("check: hardening" PROPERTIES SKIP_RETURN_CODE 77)
+
 # Another version formats differently, so the check is this version's or none.
 find_program(AGENTBOX_CLANG_FORMAT clang-format-14)
 if(AGENTBOX_CLANG_FORMAT)
