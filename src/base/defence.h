@@ -32,6 +32,8 @@ inline constexpr auto kDefences = std::to_array<std::string_view>({
     "key-revoked",
     "key-trust",
     "key-generation",
+    "ca-signature",
+    "certificate-box",
     "login-points",
     "login-grace",
     "packet-cap",

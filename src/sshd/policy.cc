@@ -60,7 +60,8 @@ AuthVerdict decide_certificate(const Certificate& certificate, const AuthRequest
   }
   const auto& principals = certificate.principals;
   // A certificate without principals is one for every box there is.
-  if (std::find(principals.begin(), principals.end(), keys.box_name) == principals.end()) {
+  if (defended("certificate-box") &&
+      std::find(principals.begin(), principals.end(), keys.box_name) == principals.end()) {
     return {false,
             principals.empty() ? "certificate without principals" : "certificate for another box"};
   }
@@ -73,7 +74,8 @@ AuthVerdict decide_certificate(const Certificate& certificate, const AuthRequest
   if (certificate.source_address && !certificate.source_address->allows(request.address)) {
     return {false, "address not allowed for this certificate"};
   }
-  if (!is_signed_by(certificate.authority, certificate.signed_bytes, certificate.signature)) {
+  if (defended("ca-signature") &&
+      !is_signed_by(certificate.authority, certificate.signed_bytes, certificate.signature)) {
     return {false, "certificate's signature is wrong"};
   }
   return lasting;
