@@ -8,6 +8,7 @@ import socket
 import asyncssh
 import pytest
 from kit import programs
+from kit.crowd import login
 from kit.processes import rss
 from kit.raw import RawClient
 from kit.target import make_key
@@ -18,28 +19,21 @@ MB = 1 << 20
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
 
 
-def options(door, key):
-    return dict(
-        host=door.target.host, port=door.port, username="agent", client_keys=[str(key)],
-        known_hosts=str(door.target.known_hosts), config=None,
-    )
-
-
 async def session(door, _):
-    async with asyncssh.connect(**options(door, door.key)) as connection:
+    async with asyncssh.connect(**login(door, door.key)) as connection:
         result = await connection.run("x", input=PING.decode())
         assert result.exit_status == 0
 
 
 async def many_channels(door, _):
-    async with asyncssh.connect(**options(door, door.key)) as connection:
+    async with asyncssh.connect(**login(door, door.key)) as connection:
         results = await asyncio.gather(*(connection.run("x", input=PING.decode()) for _ in range(8)))
         assert all(result.exit_status == 0 for result in results)
 
 
 async def cut_in_a_write(door, _):
     """The link goes while the server is in the middle of a reply, and the client of a request."""
-    connection = await asyncssh.connect(**options(door, door.key))
+    connection = await asyncssh.connect(**login(door, door.key))
     process = await connection.create_process("x", encoding=None)
     call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"shell_exec","arguments":{"command":"head -c 200000 /dev/zero"}}}\n'
     process.stdin.write(PING + call * 3)
@@ -50,12 +44,12 @@ async def cut_in_a_write(door, _):
 
 async def refused_key(door, stranger):
     with contextlib.suppress(asyncssh.Error):
-        async with asyncssh.connect(**options(door, stranger)):
+        async with asyncssh.connect(**login(door, stranger)):
             raise AssertionError("logged in")
 
 
 async def refused_request(door, _):
-    async with asyncssh.connect(**options(door, door.key)) as connection:
+    async with asyncssh.connect(**login(door, door.key)) as connection:
         with pytest.raises(asyncssh.ChannelOpenError):
             await connection.open_connection("127.0.0.1", 9)
         with pytest.raises(asyncssh.ChannelOpenError):
@@ -63,7 +57,7 @@ async def refused_request(door, _):
 
 
 async def login_alone(door, _):
-    async with asyncssh.connect(**options(door, door.key)):
+    async with asyncssh.connect(**login(door, door.key)):
         pass
 
 

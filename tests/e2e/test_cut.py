@@ -1,0 +1,145 @@
+"""The link is cut in the middle of a call of every tool there is: nothing of the call stays, and each file is old or new, whole."""
+import asyncio
+import itertools
+import socket
+import struct
+
+import pytest
+from kit.crowd import Line, connect
+from kit.waiting import wait_until
+
+OLD, NEW = "old line\n" * 30_000, "new line\n" * 30_000
+MANY = 300  # files that a call goes through
+# When the link goes, in seconds after the call was sent: before it began, within it, and where it is a quick one, after.
+MOMENTS = [0.0, 0.004, 0.02]
+# A call of each tool that takes as long as its tool can be made to; {n} is another number in each call.
+CALLS = {
+    "shell_exec": {"command": "touch mark-{n}; echo; sleep 4321"},
+    "process_start": {"command": "sleep 4322", "name": "job-{n}", "wait_for": "never", "wait_seconds": 30},
+    "process_list": {"system": True},
+    "process_output": {"process_id": "cat", "pattern": "never", "wait_seconds": 30},
+    "process_input": {"process_id": "cat", "data": "x" * 100_000, "wait_for_pattern": "never", "wait_seconds": 30},
+    "process_kill": {"name": "stubborn", "grace_seconds": 30},
+    "process_resize": {"process_id": "terminal", "cols": 100, "rows": 30},
+    "read_file": {"path": "old", "limit": 270_000},
+    "write_file": {"path": "written", "content": NEW},
+    "edit_file": {"path": "edited", "old_string": "old", "new_string": "new", "replace_all": True},
+    "list_directory": {"depth": 20, "limit": 10_000},
+    "move_file": {"source": "from-{n}", "destination": "to-{n}"},
+    "delete_file": {"path": "tree-{n}", "recursive": True},
+    "tail_log": {"path": "old", "follow_seconds": 60},
+    "file_info": {"path": "old", "sha256": True},
+    "create_directory": {"path": "folder-{n}/a/b/c"},
+    "read_files": {"paths": [f"many/{number}" for number in range(50)]},
+    "glob_files": {"pattern": "**", "limit": 5000},
+    "search_files": {"pattern": "line|needle"},
+    "list_blobs": {},
+    "write_random_blob": {"name": "blob-{n}", "size_bytes": 10_000_000},
+    "read_blob": {"name": "blob"},
+    "system_info": {},
+}
+numbers = itertools.count(1)
+
+
+def numbered(value, number):
+    if isinstance(value, dict):
+        return {name: numbered(each, number) for name, each in value.items()}
+    return value.replace("{n}", str(number)) if isinstance(value, str) else value
+
+
+def workspace(door):
+    return door.folder / "box" / "workspace"
+
+
+def sleepers(door):
+    return [process for process in door.box_processes() if {"4321", "4322"} & set(process.command)]
+
+
+@pytest.fixture(scope="module")
+def stage(shared_door):
+    """What the calls find: files, trees, and jobs that outlive every session."""
+    with shared_door.target.session() as session:
+        session.shell(
+            f"mkdir many; for i in $(seq 0 {MANY}); do echo needle $i > many/$i; done\n"
+            f"for i in $(seq 0 {3 * len(CALLS)}); do mkdir -p tree-$i/a/b; echo x > tree-$i/a/b/c; echo $i > from-$i; done"
+        )
+        for name in ("old", "written", "edited"):
+            session.call("write_file", {"path": name, "content": OLD})
+        session.call("write_random_blob", {"name": "blob", "size_bytes": 1_000_000})
+        session.call("process_start", {"name": "cat", "command": "cat > /dev/null"})
+        session.call("process_start", {"name": "stubborn", "command": "trap '' TERM; while :; do sleep 1; done"})
+        session.call("process_start", {"name": "terminal", "command": "sleep 1000", "tty": {"cols": 80}})
+        assert session.finish() == 0
+    yield shared_door
+    with shared_door.target.session() as session:
+        for name in ("cat", "stubborn", "terminal"):
+            session.request("tools/call", {"name": "process_kill", "arguments": {"name": name, "force": True}})
+        assert session.finish() == 0
+
+
+def published_tools(door):
+    with door.target.session() as session:
+        return [tool["name"] for tool in session.request("tools/list")["tools"]]
+
+
+def test_there_is_a_call_for_every_tool(stage):
+    assert sorted(published_tools(stage)) == sorted(CALLS)
+
+
+async def cut(door, tool, number, moment):
+    connection = await connect(door)
+    line = await Line.open(connection)
+    line.send({"jsonrpc": "2.0", "id": 99, "method": "tools/call",
+               "params": {"name": tool, "arguments": numbered(CALLS[tool], number)}})
+    await asyncio.sleep(moment)
+    # A reset, as from a machine between that has forgotten the connection.
+    wire = connection.get_extra_info("socket")
+    wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.abort()
+
+
+def reset_files(door):
+    for name in ("written", "edited"):
+        path = workspace(door) / name
+        assert path.read_text(encoding="utf-8") in (OLD, NEW), name
+        path.write_text(OLD, encoding="utf-8")
+
+
+def assert_nothing_stays(door, tool, number):
+    """No session, no command, no unfinished file; a job is there as a whole or not at all."""
+    wait_until(f"{tool}: its session is gone", lambda: not door.sessions() and not door.connections(), 15)
+    if tool != "process_start":
+        wait_until(f"{tool}: its command is gone", lambda: not sleepers(door))
+    here = workspace(door)
+    assert not list(here.rglob(".agentbox-tmp-*")), tool
+    for gone, come in ((f"from-{number}", f"to-{number}"),):
+        assert (here / gone).exists() != (here / come).exists(), tool
+    for path in here.glob(f"tree-{number}/a/b/c"):
+        assert path.read_text(encoding="utf-8") == "x\n", tool
+    blob = [path for path in here.rglob(f"blob-{number}")]
+    assert all(path.stat().st_size == 10_000_000 for path in blob), tool
+
+
+def end_its_job(door, number):
+    """A job outlives its session: whoever comes next sees it and can end it."""
+    with door.target.session() as session:
+        jobs = [job for job in session.call("process_list")["processes"] if job["name"] == f"job-{number}"]
+        for job in jobs:
+            session.call("process_kill", {"name": job["name"], "force": True})
+        assert session.finish() == 0
+    wait_until("no job is left that nobody knows of", lambda: not sleepers(door))
+
+
+@pytest.mark.parametrize("tool", sorted(CALLS))
+def test_a_link_cut_in_the_middle_of(stage, tool):
+    keepers = sorted(stage.keepers())
+    for moment in MOMENTS:
+        number = next(numbers)
+        asyncio.run(cut(stage, tool, number, moment))
+        assert_nothing_stays(stage, tool, number)
+        if tool == "process_start":
+            end_its_job(stage, number)
+        reset_files(stage)
+    if tool != "process_kill":  # its job may have been told already
+        assert sorted(stage.keepers()) == keepers
+    stage.await_session()
