@@ -2,6 +2,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import asyncssh
 import pytest
 from kit import programs
-from kit.crowd import gather_in_turn, login
+from kit.crowd import Line, gather_in_turn, login
+from kit.crowd import connect as connect_to
 from kit.processes import alive, all_processes, descriptors, read_process
 from kit.waiting import wait_until
 from kit.wire import connect, read_to_end
@@ -125,6 +127,20 @@ def test_a_monitor_without_descriptors_turns_away_and_keeps_who_is_there(door):
     door.await_session()
 
 
+def test_a_monitor_without_descriptors_refuses_one_more_channel_and_says_so(door):
+    async def body():
+        connection = await connect_to(door)
+        line = await Line.open(connection)
+        with no_more_descriptors(door.monitor.pid):
+            refused = await connection.run("x", input="")
+            assert refused.exit_status == 75 and "could not take the session" in refused.stderr, refused
+            await line.call("shell_exec", {"command": "true"})
+        await Line.open(connection)
+        connection.abort()
+
+    asyncio.run(body())
+
+
 def test_a_caller_of_the_link_that_cannot_be_taken_now_is_taken_later(door):
     """The box's side dials while the monitor has no descriptor for it: neither gives up, and neither spins."""
     door.spawner.kill()
@@ -221,6 +237,22 @@ def test_a_session_that_can_start_no_process_says_so_and_answers(door):
         assert session.shell("echo again")["stdout"] == "again\n"
         assert session.finish() == 0
         assert other.finish() == 0
+
+
+def test_a_session_without_descriptors_says_so_and_answers(door):
+    session, pid = session_of_its_own(door)
+    with session:
+        session.call("write_file", {"path": "kept", "content": "kept"})
+        with no_more_descriptors(pid):
+            for tool, arguments in (
+                ("shell_exec", {"command": "true"}), ("read_file", {"path": "kept"}),
+                ("write_file", {"path": "kept", "content": "new"}), ("process_start", {"command": "true"}),
+            ):
+                assert re.search("RATE_LIMITED|SPAWN_FAILED", failure(session, tool, arguments)), tool
+            session.ping()
+        assert session.call("read_file", {"path": "kept"})["content"] == "kept"
+        session.shell("true")
+        assert session.finish() == 0
 
 
 @needs_other_users
