@@ -76,11 +76,12 @@ Connection::Connection(Parts parts) : parts_(std::move(parts)), event_(ssh_event
 }
 
 Connection::~Connection() {
-  // The session frees its channels; no callback may run during that.
   disconnect();
   if (event_) {
     ssh_event_remove_session(event_.get(), parts_.session.get());
   }
+  // It frees its channels, which know the callbacks in the slots.
+  parts_.session.reset();
 }
 
 ChildExit Connection::run() {
@@ -198,7 +199,8 @@ void Connection::drive_library() {
 }
 
 // A bad signature, an unknown key type or a signature type that is switched off make the library
-// say nothing at all, and the client would wait for the whole grace.
+// say nothing at all, and the client would wait for the whole grace. Before the service was asked
+// for there is nothing to answer: that client may be asking its user about our host key.
 void Connection::check_unanswered(std::uint64_t answered_before) {
   if (authenticated_ || packet_counter_.in_packets == packets_seen_) {
     return;
@@ -210,7 +212,7 @@ void Connection::check_unanswered(std::uint64_t answered_before) {
     return;
   }
   // One that was answered may have been read together with one that never will be.
-  const bool all_answered = answers_ - answered_before >= packets;
+  const bool all_answered = answered_before == 0 || answers_ - answered_before >= packets;
   unanswered_since_ = all_answered ? Clock::time_point::max() : Clock::now();
 }
 
@@ -321,17 +323,19 @@ void Connection::end(std::string_view reason) {
   end_reason_ = reason;
 }
 
-// Outside of every callback: the library frees the channels here.
+// Outside of every callback: the library frees the channels here. Where it has closed the link by
+// itself it may have freed them already, and none of them may be touched any more.
 void Connection::disconnect() {
+  if ((ssh_get_status(parts_.session.get()) & (SSH_CLOSED | SSH_CLOSED_ERROR)) != 0) {
+    return;
+  }
   for (Slot& slot : slots_) {
     ssh_remove_channel_callbacks(slot.relay->channel(), &slot.callbacks);
   }
   slots_.clear();
-  if ((ssh_get_status(parts_.session.get()) & (SSH_CLOSED | SSH_CLOSED_ERROR)) == 0) {
-    ssh_session_set_disconnect_message(parts_.session.get(), end_reason_.c_str());
-    ssh_disconnect(parts_.session.get());
-    linger();
-  }
+  ssh_session_set_disconnect_message(parts_.session.get(), end_reason_.c_str());
+  ssh_disconnect(parts_.session.get());
+  linger();
 }
 
 // Closing a socket with unread bytes resets it, and the reset overtakes the message that says why.
@@ -406,6 +410,18 @@ int Connection::on_other_auth(std::string_view user, std::string_view method) {
   return SSH_AUTH_DENIED;
 }
 
+int Connection::on_service(std::string_view service) {
+  ++callbacks_;
+  ++answers_;
+  if (authenticated_) {
+    // Refused, the library would disconnect at once and free the channels that its own callers, and
+    // ours, go on to use. So it may say yes, and there is nothing behind it.
+    end("asks for a service after the login");
+    return SSH_OK;
+  }
+  return service == "ssh-userauth" ? SSH_OK : SSH_ERROR;
+}
+
 ssh_channel Connection::on_open() {
   ++callbacks_;
   if (!authenticated_ || slots_.size() >= parts_.limits.channels_per_connection) {
@@ -452,9 +468,7 @@ void Connection::install_server_callbacks() {
     return connection_of(self).on_other_auth(view_of(user), "password");
   };
   server_callbacks_.service_request_function = [](ssh_session, const char* service, void* self) {
-    ++connection_of(self).callbacks_;
-    ++connection_of(self).answers_;
-    return view_of(service) == "ssh-userauth" ? 0 : -1;
+    return connection_of(self).on_service(view_of(service));
   };
   // Without this the library runs Kerberos code for anybody who names the method.
   server_callbacks_.gssapi_select_oid_function = [](ssh_session, const char* user, int, ssh_string*,

@@ -75,6 +75,7 @@ class Connection {
 
   // What a client asks, from the library's callbacks.
   int on_public_key(std::string_view user, ssh_key key, char state);
+  int on_service(std::string_view service);
   int on_other_auth(std::string_view user, std::string_view method);
   ssh_channel on_open();
   int on_request(Relay& relay, RequestKind kind, std::string_view words);
