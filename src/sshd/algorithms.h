@@ -7,6 +7,9 @@ namespace agentbox::sshd {
 inline constexpr const char* kCiphers =
     "chacha20-poly1305@openssh.com,aes256-gcm@openssh.com,aes128-gcm@openssh.com,aes256-ctr";
 inline constexpr const char* kMacs = "hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com";
+// Offered before the others where the library that runs has them; libssh has from 0.12 on.
+inline constexpr const char* kPostQuantumKeyExchanges =
+    "mlkem768x25519-sha256,sntrup761x25519-sha512,sntrup761x25519-sha512@openssh.com";
 inline constexpr const char* kKeyExchanges = "curve25519-sha256,curve25519-sha256@libssh.org";
 // Which of the two is offered depends on the host key there is.
 inline constexpr const char* kEd25519HostKeyAlgorithms = "ssh-ed25519";

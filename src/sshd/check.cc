@@ -138,7 +138,11 @@ std::vector<PolicyLine> describe_policy(const Config& config, const BuildFacts& 
   out.push_back(
       {"session", "audit",
        config.audit_sink + ", numbered on over restarts by the head in " + config.state_dir});
-  out.push_back({"algorithms", "key exchange", kKeyExchanges});
+  out.push_back({"algorithms", "key exchange",
+                 facts.post_quantum + (facts.post_quantum.empty() ? "" : ",") + kKeyExchanges});
+  out.push_back({"algorithms", "post-quantum key exchange",
+                 facts.post_quantum.empty() ? "none: this SSH library has none, libssh 0.12 has"
+                                            : facts.post_quantum});
   out.push_back({"algorithms", "ciphers", kCiphers});
   out.push_back({"algorithms", "macs", kMacs});
   out.push_back({"algorithms", "host key, ed25519", kEd25519HostKeyAlgorithms});

@@ -22,8 +22,9 @@ struct PolicyLine {
 /// What the policy depends on beside the configuration.
 struct BuildFacts {
   bool sanitizer = false;
-  std::string library;  ///< the SSH library's version as it runs, `0.10.6`
-  std::string package;  ///< of the distribution, that the library came in; empty: none is known
+  std::string library;       ///< the SSH library's version as it runs, `0.10.6`
+  std::string package = {};  ///< of the distribution, that the library came in; empty: none known
+  std::string post_quantum = {};  ///< key exchanges of that kind that it has, or empty
 };
 
 /// The keys as the door would read them now.

@@ -93,7 +93,8 @@ int run(const CheckPolicy& command) {
   if (!loaded.ok()) {
     return complain(loaded.error());
   }
-  const BuildFacts facts{kSanitizerBuild, ssh_library().running, library_package()};
+  const BuildFacts facts{kSanitizerBuild, ssh_library().running, library_package(),
+                         post_quantum_key_exchanges()};
   const SeenKeys seen = look_at_keys(loaded->config);
   auto policy = describe_policy(loaded->config, facts);
   const auto certificates = describe_certificates(loaded->config, seen);

@@ -81,6 +81,17 @@ std::vector<std::string> split_names(std::string_view list) {
   return names;
 }
 
+std::string names_kept(std::string_view list,
+                       const std::function<bool(const std::string&)>& known) {
+  std::string kept;
+  for (const std::string& name : split_names(list)) {
+    if (known(name)) {
+      kept += (kept.empty() ? "" : ",") + name;
+    }
+  }
+  return kept;
+}
+
 Result<Offer> parse_offer(std::string_view stream) {
   AB_TRY(payload, first_payload(stream));
   if (payload.size() < 1 + kCookieBytes || static_cast<unsigned char>(payload[0]) != kKexInit) {

@@ -1,6 +1,7 @@
 // pure: what an SSH server offers, read from the first bytes it sends.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,5 +33,9 @@ struct Offer {
 
 /// The names of a comma-separated LIST.
 [[nodiscard]] std::vector<std::string> split_names(std::string_view list);
+
+/// Those names of LIST that are KNOWN, in its order and separated as in it.
+[[nodiscard]] std::string names_kept(std::string_view list,
+                                     const std::function<bool(const std::string&)>& known);
 
 }  // namespace agentbox::sshd

@@ -92,7 +92,7 @@ Result<Offer> read_back_offer(ssh_bind bind) {
 Status check_kept_algorithms(ssh_bind bind, ssh_keytypes_e host_key_type) {
   AB_TRY(offer, read_back_offer(bind));
   Offer wanted;
-  wanted.key_exchanges = split_names(kKeyExchanges);
+  wanted.key_exchanges = split_names(key_exchanges());
   wanted.host_keys = split_names(host_algorithms(host_key_type));
   wanted.ciphers_in = wanted.ciphers_out = split_names(kCiphers);
   wanted.macs_in = wanted.macs_out = split_names(kMacs);
@@ -151,6 +151,19 @@ std::string library_package() {
   return version.empty() ? installed_version(*status, "libssh-4t64") : version;
 }
 
+std::string post_quantum_key_exchanges() {
+  const SshSession scratch(ssh_new());
+  return names_kept(kPostQuantumKeyExchanges, [&](const std::string& name) {
+    return scratch &&
+           ssh_options_set(scratch.get(), SSH_OPTIONS_KEY_EXCHANGE, name.c_str()) == SSH_OK;
+  });
+}
+
+std::string key_exchanges() {
+  const std::string first = post_quantum_key_exchanges();
+  return first + (first.empty() ? "" : ",") + kKeyExchanges;
+}
+
 Result<std::string> fingerprint_of(ssh_key key) {
   AB_TRY(text, public_text_of(key));
   AB_TRY(blob, base64_decode(text.substr(text.find(' ') + 1)));
@@ -181,7 +194,7 @@ Result<SshBind> make_bind(SshKey host_key) {
   const bool good =
       set(SSH_BIND_OPTIONS_PROCESS_CONFIG, &no_config) &&
       set(SSH_BIND_OPTIONS_BANNER, "agentbox") &&
-      set(SSH_BIND_OPTIONS_KEY_EXCHANGE, kKeyExchanges) &&
+      set(SSH_BIND_OPTIONS_KEY_EXCHANGE, key_exchanges().c_str()) &&
       set(SSH_BIND_OPTIONS_CIPHERS_C_S, kCiphers) && set(SSH_BIND_OPTIONS_CIPHERS_S_C, kCiphers) &&
       set(SSH_BIND_OPTIONS_HMAC_C_S, kMacs) && set(SSH_BIND_OPTIONS_HMAC_S_C, kMacs) &&
       set(SSH_BIND_OPTIONS_PUBKEY_ACCEPTED_KEY_TYPES, kUserKeyAlgorithms) &&

@@ -25,6 +25,12 @@ using SshString = CHandle<char, ssh_string_free_char>;
 /// where the library was loaded from anywhere but the system's own folders.
 [[nodiscard]] std::string library_package();
 
+/// The key exchanges of kPostQuantumKeyExchanges that the library has, as it runs; empty: none.
+[[nodiscard]] std::string post_quantum_key_exchanges();
+
+/// All key exchanges that are offered, the post-quantum ones first.
+[[nodiscard]] std::string key_exchanges();
+
 /// SHA256 fingerprint of a key's public half.
 [[nodiscard]] Result<std::string> fingerprint_of(ssh_key key);
 

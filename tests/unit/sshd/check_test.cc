@@ -89,3 +89,16 @@ TEST_CASE("the keys of a box are told with what limits them") {
   CHECK(text.find("ssh-ed25519 anna; role agent; until 1970-01-01") != std::string::npos);
   CHECK(text.find("host key: cannot be used: gone") != std::string::npos);
 }
+
+TEST_CASE("check: a post-quantum key exchange is named, and so is its absence") {
+  const auto gets = [](const std::string& post_quantum) {
+    std::string all;
+    for (const PolicyLine& line : describe_policy(Config{}, {false, "0.12.0", post_quantum})) {
+      all += line.what.find("key exchange") == std::string::npos ? "" : line.gets + "\n";
+    }
+    return all;
+  };
+  CHECK(gets("a,b") == "a,b,curve25519-sha256,curve25519-sha256@libssh.org\na,b\n");
+  CHECK(gets("").starts_with("curve25519-sha256,"));
+  CHECK(gets("").find("none") != std::string::npos);
+}

@@ -1,6 +1,8 @@
 // edge: tests of sshd/offer, and of what the library really keeps of our lists.
 #include "sshd/offer.h"
 
+#include <cstdio>
+
 #include "base/ssh_key.h"
 #include "sshd/algorithms.h"
 #include "sshd/ssh.h"
@@ -120,4 +122,29 @@ TEST_CASE("a bind that keeps less than was set is not used") {
   const auto less = check_kept_algorithms(bind->get(), SSH_KEYTYPE_ED25519);
   REQUIRE_FALSE(less.ok());
   CHECK(less.error().what.find("ciphers: the SSH library offers aes256-ctr where") == 0);
+}
+
+TEST_CASE(
+    "of the post-quantum key exchanges those are offered that the library has, before the others") {
+  const auto kept = [](const char* known) {
+    return names_kept("new,newer,old", [&](const std::string& name) { return name == known; });
+  };
+  CHECK(kept("new") == "new");
+  CHECK(kept("old") == "old");
+  CHECK(kept("none").empty());
+  CHECK(names_kept("new,newer,old", [](const std::string&) { return true; }) == "new,newer,old");
+
+  const std::string post_quantum = post_quantum_key_exchanges();
+  for (const std::string& name : split_names(post_quantum)) {
+    CHECK(std::string(kPostQuantumKeyExchanges).find(name) != std::string::npos);
+  }
+  CHECK(key_exchanges().starts_with(post_quantum));
+  CHECK(key_exchanges().ends_with(kKeyExchanges));
+  // Which library has them is known: a filter that drops them all would not be seen otherwise.
+  int major = 0;
+  int minor = 0;
+  REQUIRE(std::sscanf(library_version().c_str(), "%d.%d", &major, &minor) == 2);
+  const bool has_none = major == 0 && minor <= 10;
+  const bool has_some = major > 0 || minor >= 12;
+  CHECK((post_quantum.empty() ? !has_some : !has_none));
 }
