@@ -101,6 +101,11 @@ std::string escape_text(std::string_view bytes, std::size_t limit) {
   return out;
 }
 
+std::string printable_text(std::string_view text, std::size_t limit) {
+  return is_printable_ascii(text) && text.size() <= limit ? std::string(text)
+                                                          : escape_text(text, limit);
+}
+
 Result<std::string> unescape_text(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -17,6 +17,10 @@ namespace agentbox {
 /// bytes come out; what is cut off shows as "...". unescape_text() undoes it where nothing was cut.
 [[nodiscard]] std::string escape_text(std::string_view bytes, std::size_t limit = SIZE_MAX);
 
+/// TEXT itself where it is printable ASCII of at most LIMIT bytes, else escape_text() of it: for
+/// what its sender has escaped already.
+[[nodiscard]] std::string printable_text(std::string_view text, std::size_t limit);
+
 /// The bytes that escape_text() was given; anything it could not have written is an Error.
 [[nodiscard]] Result<std::string> unescape_text(std::string_view text);
 

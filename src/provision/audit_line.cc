@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
-#include "base/defence.h"
 #include "base/text.h"
 #include "base/utc.h"
 
@@ -12,9 +13,6 @@ namespace agentbox::provision {
 namespace {
 
 constexpr std::string_view kTimeShape = "dddd-dd-ddTdd:dd:dd.dddZ";
-constexpr std::size_t kZeroHashBytes = 64;
-/// A door that starts writes at most a few lines before it says so.
-constexpr std::size_t kHeadsKept = 16;
 
 // TEXT has the shape of the first bytes of a time; 'd' stands for a digit.
 bool begins_a_time(std::string_view text) {
@@ -40,6 +38,18 @@ std::optional<std::uint64_t> number_in(const Json& json, std::string_view name) 
   return value != nullptr && value->is_number_unsigned()
              ? std::optional(value->get<std::uint64_t>())
              : std::nullopt;
+}
+
+// In quotes where it could be taken for more than one field.
+std::string one_word(const std::string& text) {
+  if (text.find_first_of(" \"=") == std::string::npos) {
+    return text;
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c == '"' ? "\\\"" : std::string(1, c);
+  }
+  return quoted + "\"";
 }
 
 // `90s`, `10m`, `2h`, `7d` in milliseconds.
@@ -104,13 +114,14 @@ Result<std::string> parse_since(std::string_view text, std::int64_t now_ms) {
 std::string describe(const AuditLine& line) {
   std::string text = line.time + " " + line.event;
   for (const auto& [name, value] : line.json.items()) {
-    const bool said = name == "time" || name == "event" || name == "stream" || name == "seq";
+    const bool said =
+        name == "time" || name == "event" || name == "stream" || name == "seq" || name == "chain";
     const bool empty = value.is_string() && value.get_ref<const std::string&>().empty();
     if (said || empty) {
       continue;
     }
     text += " " + escape_text(name, 40) + "=";
-    text += value.is_string() ? escape_text(value.get_ref<const std::string&>(), 300)
+    text += value.is_string() ? one_word(printable_text(value.get_ref<const std::string&>(), 300))
                               : escape_text(dump_json(value), 300);
   }
   return text;
@@ -132,54 +143,6 @@ std::size_t OpenSessions::count(const std::vector<std::string>& fingerprints) co
   return static_cast<std::size_t>(std::count_if(keys_.begin(), keys_.end(), [&](const auto& entry) {
     return std::find(fingerprints.begin(), fingerprints.end(), entry.second) != fingerprints.end();
   }));
-}
-
-void AuditChain::complain(std::string words) {
-  if (complaints_.size() < kMaxComplaints) {
-    complaints_.push_back(std::move(words));
-  }
-}
-
-void AuditChain::take(const AuditLine& line, std::string_view text) {
-  if (defended("audit-chain") && lines_ > 0 && line.sequence != heads_.back().first + 1) {
-    complain("line " + std::to_string(line.sequence) + " comes after line " +
-             std::to_string(heads_.back().first));
-    hash_.reset();
-  }
-  if (line.sequence == 1) {
-    hash_ = std::string(kZeroHashBytes, '0');
-  }
-  const std::string* told = find_string(line.json, "before_sha256");
-  const auto told_sequence = number_in(line.json, "before_seq");
-  if (line.event == "listen" && told != nullptr && told_sequence) {
-    compare(line.sequence, *told_sequence, *told);
-  }
-  if (hash_) {
-    Sha256 sum;
-    sum.update(*hash_);
-    sum.update(text);
-    sum.update("\n");
-    hash_ = sum.hex_digest();
-  }
-  heads_.emplace_back(line.sequence, hash_.value_or(""));
-  if (heads_.size() > kHeadsKept) {
-    heads_.pop_front();
-  }
-  ++lines_;
-}
-
-// A door that starts tells where it had stood; a line or two may come before it does.
-void AuditChain::compare(std::uint64_t at, std::uint64_t sequence, const std::string& told) {
-  const auto head = std::find_if(heads_.begin(), heads_.end(), [&](const auto& entry) {
-    return entry.first == sequence && !entry.second.empty();
-  });
-  if (defended("audit-chain") && head != heads_.end() && head->second != told) {
-    complain("what the door had written when it started at line " + std::to_string(at) +
-             " is not what stands before it");
-  }
-  if (sequence + 1 == at) {
-    hash_ = told;
-  }
 }
 
 }  // namespace agentbox::provision

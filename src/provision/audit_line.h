@@ -3,12 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -59,27 +56,5 @@ class OpenSessions {
   std::map<std::string, std::string> keys_;  ///< of open sessions, by session
   std::uint64_t generation_ = 0;
 };
-
-/// Follows the door's chain over its lines: each is numbered one higher, and the head that the door
-/// told at a start is the hash over all before it.
-class AuditChain {
- public:
-  /// TEXT is the line as it stands, without its newline.
-  void take(const AuditLine& line, std::string_view text);
-  /// What does not fit, in words, at most kMaxComplaints of them; empty: whole.
-  [[nodiscard]] const std::vector<std::string>& complaints() const { return complaints_; }
-  [[nodiscard]] std::uint64_t lines() const { return lines_; }
-
- private:
-  void complain(std::string words);
-
-  void compare(std::uint64_t at, std::uint64_t sequence, const std::string& told);
-
-  std::optional<std::string> hash_;  ///< after the newest line; nothing before a known start
-  std::deque<std::pair<std::uint64_t, std::string>> heads_;  ///< after the newest lines
-  std::uint64_t lines_ = 0;
-  std::vector<std::string> complaints_;
-};
-inline constexpr std::size_t kMaxComplaints = 20;
 
 }  // namespace agentbox::provision

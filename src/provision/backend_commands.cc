@@ -1,6 +1,7 @@
 // edge: see backend_commands.h.
 #include "provision/backend_commands.h"
 
+#include "base/log.h"
 #include "provision/bundle.h"
 
 namespace agentbox::provision {
@@ -30,6 +31,9 @@ Report handoff_report(const BoxView& view, Format format) {
     report.text = dump_json(report.json, 2) + "\n";
     return report;
   }
+  if (view.ssh.identity_file.empty()) {
+    log::info("the private key is not known here: put -i FILE right after ssh");
+  }
   Report report;
   report.text = render_handoff(view.ssh, format);
   report.json["name"] = view.record.name.text();
@@ -48,7 +52,7 @@ Answer<Report> BackendCommands::operator()(const Create& command) const {
 
 Answer<Report> BackendCommands::operator()(const ShowStatus& command) const {
   AB_TRY(view, any_.view(command.name, true));
-  return box_report(view);
+  return status_report(view);
 }
 
 Answer<Report> BackendCommands::operator()(const List&) const {

@@ -52,7 +52,7 @@ constexpr std::array<CheckFacts, 28> kChecks = {{
     {CheckId::kWall, Suite::kDoctor, "the box sees nothing of the operator's",
      "suspend the box: its wall does not hold"},
     {CheckId::kAudit, Suite::kDoctor, "the audit log is whole",
-     "find out who changed it: `agentbox-provision audit-log show --box NAME` shows where"},
+     "find out who changed it: `agentbox-provision audit-log verify --box NAME` shows where"},
 }};
 
 constexpr bool in_order() {

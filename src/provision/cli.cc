@@ -90,6 +90,7 @@ struct Words {
   std::string audit_action;
   std::string audit_file;
   std::string audit_box;
+  std::string audit_head;
   std::string shell;
   std::optional<BoxName> box;  ///< NAME, once it has passed its grammar
   bool cluster_flag = false;
@@ -283,31 +284,57 @@ constexpr std::array<Entry, 22> kEntries = {{
     {"doctor",
      "Look for what is wrong with a box and say what to do; exit code 6 where something is", false,
      add_name, [](const Words& words) -> Command { return Doctor{*words.box}; }},
-    {"audit-log", "Read an audit log: show its lines, and say whether it is whole", false,
+    {"audit-log",
+     "Prove that an audit log is what the door wrote (verify), show its lines (show), or draw its "
+     "sessions (timeline); exit code 6 where a line was forged, moved, doubled or taken out",
+     false,
      [](CLI::App& app, Words& words) {
-       app.add_option("ACTION", words.audit_action, "show")
+       app.add_option("ACTION", words.audit_action, "verify, show or timeline")
            ->required()
-           ->check(CLI::IsMember({"show"}));
+           ->check(CLI::IsMember({"verify", "show", "timeline"}));
        app.add_option("FILE", words.audit_file,
-                      "The newest file of the log; FILE.1 and up, where the door has rotated it, "
-                      "are read before it")
+                      "The log: a local door's newest file (FILE.1 and up, which the door has "
+                      "turned over, are read before it), what `kubectl logs` has of a pod's door, "
+                      "or - for standard input")
            ->type_name("FILE");
        app.add_option("--box", words.audit_box,
-                      "The log of this box of this machine, in FILE's place")
+                      "In FILE's place, the log of this box of this machine; its head is then read "
+                      "from the door's state folder")
            ->type_name("BOX");
+       app.add_option("--head", words.audit_head,
+                      "HASH or SEQ:HASH of the newest line, as `status` shows it or the door's log "
+                      "says ('audit head'). Without it lines taken off the end cannot be missed, "
+                      "and nothing tells a log that was forged as a whole")
+           ->type_name("HEAD");
        app.add_option("--since", words.since,
-                      "From this moment on (UTC): 2026-11-30, 2026-11-30T06:31Z, or an age: 90s, "
-                      "10m, 2h, 7d");
+                      "show, timeline: from this moment on (UTC): 2026-11-30, 2026-11-30T06:31Z, "
+                      "or an age: 90s, 10m, 2h, 7d");
        app.add_option("--event", words.event,
-                      "Only this event: auth, session_start, tool_call, keys_loaded, limit, ...");
-       app.add_option("--key", words.key, "Only what this key did: SHA256:...")->type_name("KEY");
-       app.add_option("--lines", words.audit_lines, "Only the newest so many; 0 is all")
+                      "show: only this event: auth, session_start, tool_call, keys_loaded, ...");
+       app.add_option("--key", words.key, "show, timeline: only what this key did: SHA256:...")
+           ->type_name("KEY");
+       app.add_option("--lines", words.audit_lines, "show: only the newest so many; 0 is all")
            ->capture_default_str()
            ->check(CLI::Range(std::uint64_t{0}, kMaxAuditLines));
+       app.add_option("--format", words.format, "timeline: text, svg, html or json")
+           ->check(CLI::IsMember({"text", "svg", "html", "json"}));
      },
      [](const Words& words) -> Command {
-       return AuditLog{AuditLogAction::kShow, words.audit_file, words.box,        words.since,
-                       words.event,           words.key,        words.audit_lines};
+       AuditLog log;
+       log.action = words.audit_action == "verify" ? AuditLogAction::kVerify
+                    : words.audit_action == "show" ? AuditLogAction::kShow
+                                                   : AuditLogAction::kTimeline;
+       log.file = words.audit_file;
+       log.box = words.box;
+       log.head = words.audit_head;
+       log.since = words.since;
+       log.event = words.event;
+       log.key = words.key;
+       log.lines = words.audit_lines;
+       log.form = words.format == "svg"    ? TimelineForm::kSvg
+                  : words.format == "html" ? TimelineForm::kHtml
+                                           : TimelineForm::kText;
+       return log;
      }},
     {"list", "List all boxes", false, [](CLI::App&, Words&) {},
      [](const Words&) -> Command { return List{}; }},
@@ -402,6 +429,23 @@ bool is_for_cluster(const std::string& command, const Words& words) {
          command == "preflight" || command == "rbac" || command == "render";
 }
 
+// Words that do not go together.
+std::optional<std::string> audit_log_problem(const Words& words) {
+  const std::string& action = words.audit_action;
+  if (words.audit_file.empty() == words.audit_box.empty()) {
+    return "audit-log " + action + " wants either a FILE or --box NAME";
+  }
+  if (action != "timeline" && !words.format.empty()) {
+    return "--format goes with timeline";
+  }
+  if (action != "show" && (!words.event.empty() || words.audit_lines != 0)) {
+    return "--event and --lines go with show";
+  }
+  return action == "verify" && !(words.since.empty() && words.key.empty())
+             ? std::optional<std::string>("verify takes no filter: all lines count")
+             : std::nullopt;
+}
+
 std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words, Output output) {
   const CLI::App& chosen = *app.get_subcommands().front();
   const bool in_cluster = is_for_cluster(chosen.get_name(), words);
@@ -413,9 +457,11 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
     return misuse("--image and --size are for a box in a cluster", output,
                   "add --kubernetes, or leave them out");
   }
-  if (chosen.get_name() == "audit-log" && words.audit_file.empty() == words.audit_box.empty()) {
-    return misuse("audit-log wants either a FILE or --box NAME", output,
-                  "for example: audit-log show --box demo");
+  if (chosen.get_name() == "audit-log") {
+    if (auto problem = audit_log_problem(words)) {
+      return misuse(*problem, output, "for example: audit-log verify --box demo");
+    }
+    output = words.format == "json" ? Output::kJson : output;
   }
   const std::string& given = words.audit_box.empty() ? words.name : words.audit_box;
   if (chosen.get_option_no_throw("NAME") != nullptr || !words.audit_box.empty()) {
@@ -489,6 +535,60 @@ void add_shapes(const CLI::App& app, std::vector<OptionShape>* positionals,
   }
 }
 
+// Whether WORD is an option of APP whose value is the next word.
+bool takes_next(const CLI::App& app, const std::string& word) {
+  const CLI::Option* option = app.get_option_no_throw(word);
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+// The first word that is no option, where it is no command either.
+std::optional<std::string> unknown_command(const CLI::App& app,
+                                           const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word.starts_with('-')) {
+      i += takes_next(app, word) ? 1U : 0U;
+      continue;
+    }
+    const bool known = std::any_of(kEntries.begin(), kEntries.end(),
+                                   [&](const Entry& entry) { return word == entry.name; });
+    return known ? std::nullopt : std::optional(word);
+  }
+  return std::nullopt;
+}
+
+// Letters to add, drop or change to make B of A.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) {
+    row[j] = j;
+  }
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t corner = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = corner + (a[i - 1] == b[j - 1] ? 0U : 1U);
+      corner = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string nearest_words(std::string_view word) {
+  constexpr std::size_t kMaxWord = 40;
+  const Entry* nearest = nullptr;
+  std::size_t least = word.size() > kMaxWord ? 0 : word.size() / 2 + 1;
+  for (const Entry& entry : kEntries) {
+    const std::size_t away = entry.hidden || least == 0 ? least : distance(word, entry.name);
+    if (away < least) {
+      least = away;
+      nearest = &entry;
+    }
+  }
+  const std::string all = "agentbox-provision --help lists the commands";
+  return nearest == nullptr ? all : "did you mean " + std::string(nearest->name) + "? " + all;
+}
+
 }  // namespace
 
 std::variant<Invocation, Shown, Misused> parse_command_line(
@@ -498,6 +598,10 @@ std::variant<Invocation, Shown, Misused> parse_command_line(
   CLI::App app(kAbout, kProgram);
   declare(app, words);
   app.set_version_flag("--version", about_version);
+  if (auto unknown = unknown_command(app, arguments)) {
+    return misuse("there is no command '" + escape_text(*unknown, 60) + "'", output,
+                  nearest_words(*unknown));
+  }
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {

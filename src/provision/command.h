@@ -106,15 +106,18 @@ struct Push {
 struct Doctor {
   BoxName name;
 };
-enum class AuditLogAction : std::uint8_t { kShow };
+enum class AuditLogAction : std::uint8_t { kVerify, kShow, kTimeline };
+enum class TimelineForm : std::uint8_t { kText, kSvg, kHtml };
 struct AuditLog {
   AuditLogAction action = AuditLogAction::kShow;
-  std::string file;            ///< the newest file of a log
+  std::string file;            ///< the newest file of a log; "-": standard input
   std::optional<BoxName> box;  ///< or a box of this machine, and its log
+  std::string head;            ///< HASH or SEQ:HASH, as somebody else knows it
   std::string since;           ///< a time or an age; empty: all
   std::string event;
   std::string key;
   std::uint64_t lines = 0;  ///< the newest so many; 0: all
+  TimelineForm form = TimelineForm::kText;
 };
 enum class Shell : std::uint8_t { kBash, kZsh, kFish };
 struct Completion {

@@ -244,12 +244,12 @@ class Examination {
     return std::to_string(keys_to_refuse(record()).size()) + " key(s)";
   }
   Outcome audit() const {
-    auto state = check_audit(paths_.audit_log_real);
-    if (!state.ok()) {
-      return failed(state.error().what);
+    auto verdict = check_audit(paths_);
+    if (!verdict.ok()) {
+      return failed(verdict.error().what);
     }
-    return state->complaints.empty() ? Outcome(std::to_string(state->lines) + " lines")
-                                     : Outcome(failed(state->complaints.front()));
+    return verdict->whole() ? Outcome(std::to_string(verdict->lines) + " lines")
+                            : Outcome(failed(verdict->findings.front().text));
   }
 
   // From inside.

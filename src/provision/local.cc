@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "provision/audit_head.h"
 #include "provision/door_config.h"
 #include "provision/host.h"
 #include "provision/local_checks.h"
@@ -109,8 +110,12 @@ Condition condition_of(const BoxRecord& record, const BoxPaths& paths,
                : Condition{State::kFailed, "its creation did not finish; run create again"};
   }
   if (record.phase == Phase::kSuspended) {
-    return supervisor ? Condition{State::kPending, "being suspended"}
-                      : Condition{State::kSuspended, ""};
+    if (!supervisor) {
+      return {State::kSuspended, ""};
+    }
+    return is_being_changed(paths)
+               ? Condition{State::kPending, "being suspended or resumed"}
+               : Condition{State::kFailed, "a suspend or resume did not finish; run it again"};
   }
   if (!supervisor) {
     return is_being_changed(paths) ? Condition{State::kPending, "being started"}
@@ -159,6 +164,12 @@ Answer<BoxView> LocalBackend::look(const BoxRecord& record, bool probe) const {
   view.ssh = SshFacts{record.name.text(), kLocalAddress, record.port, record.identity_file,
                       paths.known_hosts};
   view.workspace = record.spec.workspace.empty() ? paths.workspace : record.spec.workspace;
+  if (auto head = read_audit_head(paths.door_state); head.ok()) {
+    view.audit_head = std::move(head).value();
+  } else {
+    view.no_audit_head =
+        head.error().code == Code::kNotFound ? "the door has not started yet" : head.error().what;
+  }
   return view;
 }
 
@@ -271,6 +282,9 @@ Answer<LocalBackend::Changed> LocalBackend::suspend(const BoxName& name) const {
   const bool changed = supervisor.has_value() || record.phase != Phase::kSuspended;
   record.phase = Phase::kSuspended;
   AB_CHECK(store_.save(record));
+  if (supervisor) {
+    log::info("suspending the box; calls that run have 20 s to end", {{"name", name.text()}});
+  }
   AB_CHECK(stop_supervisor(paths));
   AB_TRY(seen, look(record, false));
   return Changed{std::move(seen), changed};

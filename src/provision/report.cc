@@ -135,12 +135,28 @@ std::string box_text(const BoxView& view) {
 
 Report box_report(const BoxView& view) { return Report{box_json(view), box_text(view), Exit::kOk}; }
 
+Report status_report(const BoxView& view) {
+  Report report = box_report(view);
+  report.json["audit_head"] = nullptr;
+  std::string known = "unknown: " + view.no_audit_head;
+  if (view.audit_head) {
+    const AuditHead& head = *view.audit_head;
+    report.json["audit_head"] = {{"seq", head.sequence}, {"hash", head.hash}};
+    known = std::to_string(head.sequence) + ":" + head.hash;
+  }
+  report.text += "audit head " + known + "\n";
+  return report;
+}
+
 Report done_report(const BoxView& view, std::string_view did) {
   Report report = box_report(view);
   std::string text =
       "box " + view.record.name.text() + " " + std::string(did) + "\n\n" + report.text;
   if (has_address(view) && view.state == State::kRunning) {
     text += "\nConnect Claude Code:\n  " + render_handoff(view.ssh, Format::kClaude) +
+            (view.ssh.identity_file.empty()
+                 ? "The private key is not known here: put -i FILE right after ssh.\n"
+                 : "") +
             "Others: agentbox-provision handoff " + view.record.name.text() + " --format FORMAT\n";
   }
   report.text = std::move(text);
@@ -234,6 +250,23 @@ Report list_report(const std::vector<BoxView>& views) {
   return report;
 }
 
+std::string advice_for(const std::string& name, std::string_view next) {
+  constexpr std::string_view kWord = "NAME";
+  const auto is_part = [](char c) { return (c >= 'A' && c <= 'Z') || c == '_' || c == '='; };
+  std::string text;
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    const bool begins = next.substr(i).starts_with(kWord) && (i == 0 || !is_part(next[i - 1]));
+    const std::size_t end = i + kWord.size();
+    if (begins && (end >= next.size() || !is_part(next[end]))) {
+      text += name;
+      i = end - 1;
+    } else {
+      text += next[i];
+    }
+  }
+  return text;
+}
+
 Report checks_report(const std::string& name, const std::vector<CheckDone>& checks,
                      std::string_view proven, std::string_view not_proven) {
   const bool passed = std::none_of(checks.begin(), checks.end(), [](const CheckDone& check) {
@@ -252,13 +285,13 @@ Report checks_report(const std::string& name, const std::vector<CheckDone>& chec
     json["skipped"] = check.outcome == CheckOutcome::kSkipped;
     json["detail"] = check.detail;
     if (failed) {
-      json["next"] = facts.next;
+      json["next"] = advice_for(name, facts.next);
     }
     report.json["checks"].push_back(std::move(json));
     report.text.append(mark_of(check.outcome)).append(facts.title);
     report.text.append(check.detail.empty() ? "" : ": ").append(check.detail).append("\n");
     if (failed) {
-      report.text.append("        next: ").append(facts.next).append("\n");
+      report.text.append("        next: ").append(advice_for(name, facts.next)).append("\n");
     }
   }
   report.text.append("box ").append(name).append(" ").append(passed ? proven : not_proven);

@@ -2,10 +2,12 @@
 // here holds a private key.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/audit_chain.h"
 #include "base/json.h"
 #include "provision/answer.h"
 #include "provision/box.h"
@@ -32,19 +34,23 @@ struct BoxView {
   BoxRecord record;
   SshFacts ssh;
   State state = State::kStopped;
-  std::string reason;             ///< why it is not running, where that is known
-  std::string workspace;          ///< where the agent's files lie
-  std::string backend = "local";  ///< or kubernetes
-  std::string ns = {};            ///< the box's namespace in a cluster
-  std::string egress = {};        ///< what a box in a cluster may reach
-  std::string checked = {};       ///< what was proven over SSH just now
-  std::string not_checked = {};   ///< what could not be, and why
+  std::string reason;                        ///< why it is not running, where that is known
+  std::string workspace;                     ///< where the agent's files lie
+  std::string backend = "local";             ///< or kubernetes
+  std::string ns = {};                       ///< the box's namespace in a cluster
+  std::string egress = {};                   ///< what a box in a cluster may reach
+  std::string checked = {};                  ///< what was proven over SSH just now
+  std::string not_checked = {};              ///< what could not be, and why
+  std::optional<AuditHead> audit_head = {};  ///< as the door has kept it
+  std::string no_audit_head = {};            ///< why it cannot be told
 };
 
 /// `{"name","backend","state","keys","generation","ssh":{...},"mcpServers":{...}}` and more.
 [[nodiscard]] OrderedJson box_json(const BoxView& view);
 [[nodiscard]] std::string box_text(const BoxView& view);
 [[nodiscard]] Report box_report(const BoxView& view);
+/// What status says: the box, and where its audit stands, which changes all the time.
+[[nodiscard]] Report status_report(const BoxView& view);
 /// What create, resume and suspend say: the box, in text also what became of it.
 [[nodiscard]] Report done_report(const BoxView& view, std::string_view did);
 [[nodiscard]] Report list_report(const std::vector<BoxView>& views);
@@ -69,6 +75,9 @@ struct KeysDone {
 /// The outcome of checks on box NAME. PROVEN and NOT_PROVEN are the last line's verdicts.
 [[nodiscard]] Report checks_report(const std::string& name, const std::vector<CheckDone>& checks,
                                    std::string_view proven, std::string_view not_proven);
+
+/// NEXT, an advice, with NAME's text where it says NAME.
+[[nodiscard]] std::string advice_for(const std::string& name, std::string_view next);
 
 /// The text that goes to standard output, with its newline.
 [[nodiscard]] std::string rendered(const Report& report, Output output);

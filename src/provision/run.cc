@@ -116,6 +116,21 @@ int finish(const std::string& text, Exit exit) {
   return static_cast<int>(written ? exit : Exit::kFailed);
 }
 
+// Of the box that the command is about; empty where there is none.
+std::string name_in(const Command& command) {
+  return std::visit(
+      [](const auto& asked) -> std::string {
+        if constexpr (requires { asked.name; }) {
+          return asked.name.text();
+        } else if constexpr (requires { asked.box; }) {
+          return asked.box ? asked.box->text() : std::string();
+        } else {
+          return {};
+        }
+      },
+      command);
+}
+
 int fail(const Failure& failure, Output output) {
   static_cast<void>(write_all(STDERR_FILENO, rendered(failure, Output::kText)));
   return output == Output::kJson ? finish(rendered(failure, output), failure.exit)
@@ -154,7 +169,11 @@ int run(const std::vector<std::string>& arguments) {
   const auto& invocation = std::get<Invocation>(parsed);
   const auto report = carry_out(invocation);
   if (!report.ok()) {
-    return fail(report.error(), invocation.output);
+    Failure failure = report.error();
+    if (const std::string name = name_in(invocation.command); !name.empty()) {
+      failure.next = advice_for(name, failure.next);
+    }
+    return fail(failure, invocation.output);
   }
   if (report->printed) {
     static_cast<void>(write_all(STDERR_FILENO, report->text));

@@ -12,9 +12,7 @@ constexpr std::size_t kMaxFieldBytes =
 
 AuditEvent AuditEvent::text(std::string_view field, std::string_view value) && {
   // Senders of records have escaped already; what is printable stays as it is.
-  fields_[std::string(field)] = is_printable_ascii(value) && value.size() <= kMaxFieldBytes
-                                    ? std::string(value)
-                                    : escape_text(value, kMaxFieldBytes);
+  fields_[std::string(field)] = printable_text(value, kMaxFieldBytes);
   return std::move(*this);
 }
 
@@ -37,7 +35,7 @@ std::string AuditEvent::line(std::uint64_t sequence, std::int64_t milliseconds) 
   for (const auto& [field, value] : fields_.items()) {
     line[field] = value;
   }
-  return dump_json(line) + '\n';
+  return dump_json(line);
 }
 
 }  // namespace agentbox::sshd

@@ -20,8 +20,8 @@ class AuditEvent {
   AuditEvent number(std::string_view field, std::int64_t value) &&;
   AuditEvent flag(std::string_view field, bool value) &&;
 
-  /// `{"stream":"audit","time":...,"seq":...,"event":...,...}` and a newline. MILLISECONDS is Unix
-  /// time.
+  /// `{"stream":"audit","time":...,"seq":...,"event":...,...}`: neither the chain nor the newline
+  /// are there yet. MILLISECONDS is Unix time.
   [[nodiscard]] std::string line(std::uint64_t sequence, std::int64_t milliseconds) const;
 
  private:

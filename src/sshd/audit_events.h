@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "base/audit_chain.h"
 #include "base/record.h"
 #include "sshd/audit.h"
-#include "sshd/door_state.h"
 #include "sshd/policy.h"
 
 namespace agentbox::sshd {

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 namespace agentbox::sshd {
 namespace {
@@ -54,10 +55,10 @@ Result<AuditSink> AuditSink::open(const std::string& target, HeadFile head) {
 
 void AuditSink::write(const AuditEvent& event) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  backlog_.push_back(
-      event.line(head_.head().sequence + 1,
-                 std::chrono::duration_cast<std::chrono::milliseconds>(now).count()));
-  head_.advance(backlog_.back());
+  std::string line = event.line(head_.head().sequence + 1,
+                                std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+  head_.advance(add_chain(head_.head(), line));
+  backlog_.push_back(std::move(line) + '\n');
   flush();
 }
 

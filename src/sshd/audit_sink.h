@@ -22,7 +22,7 @@ class AuditSink {
   /// first, so that it spoils no other. Numbers go on from where HEAD stands.
   [[nodiscard]] static Result<AuditSink> open(const std::string& target, HeadFile head = {});
 
-  /// Numbers, dates and writes EVENT; where the sink takes nothing now it waits in memory.
+  /// Numbers, dates, chains and writes EVENT; where the sink takes nothing now it waits in memory.
   void write(const AuditEvent& event);
   /// Tries again what waits.
   void flush();

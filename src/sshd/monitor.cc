@@ -33,6 +33,8 @@ using namespace std::chrono_literals;
 
 /// Everything with a date is looked at this often.
 constexpr auto kTick = 1s;
+/// While sessions neither end nor the door stops the log gets the head at least this often.
+constexpr std::uint64_t kLinesPerHead = 256;
 /// A sink that took nothing is tried again this often: replies wait for it.
 constexpr auto kSinkRetry = 50ms;
 /// And so is a listener that is behind.
@@ -162,6 +164,7 @@ int Monitor::run() {
     }
   }
   audit_summary();
+  tell_head();
   audit_.sync_head();
   ::unlink(config_.link_socket.c_str());
   log::info("stopped");
@@ -329,10 +332,23 @@ bool Monitor::stopped() {
          (!audit_.blocked() || now >= *last_stop_at_);
 }
 
+// The log is another stream, often kept elsewhere: lines taken off the audit's end are missed by
+// whoever has a newer head.
+void Monitor::tell_head() {
+  const AuditHead& head = audit_.head();
+  if (head.sequence != told_head_) {
+    told_head_ = head.sequence;
+    log::info(kHeadMessage, {{"seq", std::to_string(head.sequence)}, {"chain", head.hash}});
+  }
+}
+
 void Monitor::tick() {
   const auto now = Clock::now();
   audit_summary();
   loop_.resume(link_listener_.get());
+  if (audit_.head().sequence - told_head_ >= kLinesPerHead) {
+    tell_head();
+  }
   refresh_keys_if_changed();
   end_abandoned_sessions();
   static_cast<void>(generation_.keep());  // was logged when it could not be kept

@@ -158,6 +158,8 @@ class Monitor {
   void link_lost();
 
   void audit(const AuditEvent& event) { audit_.write(event); }
+  /// Says on the log where the audit stands, unless it has been said.
+  void tell_head();
   /// For what CLIENT did before its login: past a rate it is summed up.
   void audit_stranger(const Client& client, std::string_view kind, const AuditEvent& event);
   /// A bound was reached by somebody who is not logged in; past a rate it is summed up.
@@ -173,6 +175,7 @@ class Monitor {
   GenerationFile generation_;
   AuditSink audit_;
   std::optional<AuditHead> head_before_;  ///< told by the first `listen` event
+  std::uint64_t told_head_ = 0;           ///< the newest line whose chain the log has
   AuditSummary strangers_;
   KeySet keys_;
   std::string keys_signature_;

@@ -311,6 +311,7 @@ void Monitor::session_ended(const std::string& id, record::End how, int status) 
   const auto lasted =
       std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - session.since);
   audit(session_end_event(session.facts, how, status, session.calls, lasted.count()));
+  tell_head();
   if (const auto client = clients_.find(session.facts.connection); client != clients_.end()) {
     client->second.sessions.erase(id);
     static_cast<void>(send_record(client->second.records.get(),

@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "base/log.h"
+#include "sshd/door_state.h"
 
 namespace agentbox::sshd {
 namespace {
@@ -68,8 +71,8 @@ Result<HeadFile> HeadFile::open(const std::string& folder) {
   return file;
 }
 
-void HeadFile::advance(std::string_view line) {
-  head_ = next_head(head_, line);
+void HeadFile::advance(AuditHead head) {
+  head_ = std::move(head);
   if (!fd_) {
     return;
   }

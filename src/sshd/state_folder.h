@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
+#include "base/audit_chain.h"
 #include "base/handle.h"
 #include "base/result.h"
-#include "sshd/door_state.h"
 
 namespace agentbox::sshd {
 
@@ -19,9 +19,9 @@ class HeadFile {
   [[nodiscard]] static Result<HeadFile> open(const std::string& folder);
 
   [[nodiscard]] const AuditHead& head() const { return head_; }
-  /// Moves the head over LINE. Reaches the page cache, not the disk: a saturated disk must not hold
+  /// Moves the head on. Reaches the page cache, not the disk: a saturated disk must not hold
   /// up the door. What cannot be kept is logged once; the audit itself goes on.
-  void advance(std::string_view line);
+  void advance(AuditHead head);
   /// Makes what was kept last on the disk.
   void sync() const;
 

@@ -3,25 +3,17 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import time
 
 import pytest
 from kit import programs
-from kit.box import LocalBox, ok
+from kit.box import LocalBox, fails, ok
 from kit.mcp import Session
 from kit.processes import all_processes
 from kit.target import make_key
 from kit.waiting import PATIENCE
-
-
-def fails(status, *words, **arguments):
-    """The error of agentbox-provision WORDS, whose exit code must be status."""
-    result = programs.provision(*words, "--output", "json", **arguments)
-    assert result.returncode == status, result
-    error = json.loads(result.stdout)["error"]
-    assert error["message"] and error["next"], error
-    return error
 
 
 def print_of(key):
@@ -122,7 +114,7 @@ def test_a_suspended_box_is_rotated_too_and_resume_proves_it(box, tmp_path):
 
 
 def test_keys_that_cannot_be_used_are_refused_and_change_nothing(box, tmp_path):
-    before = box.status()
+    before = box.lasting()
     key = make_key(tmp_path / "key")
     assert "private key" in fails(4, "rotate", box.name, "--key", str(key))["message"]
     fails(1, "rotate", box.name, "--key", str(tmp_path / "missing.pub"))
@@ -130,7 +122,7 @@ def test_keys_that_cannot_be_used_are_refused_and_change_nothing(box, tmp_path):
     fails(3, "revoke", "no-such-box", "--key", print_of(key))
     assert "does not know" in fails(4, "revoke", box.name, "--key", print_of(key))["message"]
     fails(2, "revoke", box.name)
-    assert box.status() == before
+    assert box.lasting() == before
 
 
 # Revocation
@@ -253,6 +245,33 @@ def test_what_is_no_file_is_refused_and_nothing_is_left(box, tmp_path):
         assert "agentbox-push" not in session.shell("ls -a . folder")["stdout"]
 
 
+def test_a_resume_that_was_cut_short_is_told_and_can_be_run_again(box):
+    record = box.folder() / "box.json"
+    kept = record.read_text()
+    wrong = json.loads(kept)
+    wrong["phase"] = "suspended"  # as a resume has it until the keys are proven
+    record.write_text(json.dumps(wrong))
+    status = box.status()
+    assert status["state"] == "failed" and "run it again" in status["reason"], status
+    assert box.provision("resume")["state"] == "running"
+
+
+def test_what_to_do_next_names_the_box(box):
+    said = ok(programs.provision("suspend", box.name))
+    assert b"20 s to end" in said.stderr
+    port = box.status()["ssh"]["port"]
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+        error = fails(4, "resume", box.name)
+        assert f"port {port}" in error["message"] and "ss -ltnp" in error["next"]
+    assert box.status()["state"] == "suspended"
+    error = fails(5, "call", box.name, "system_info")
+    assert box.name in error["next"] and "NAME" not in error["next"], error
+    ok(programs.provision("resume", box.name))
+
+
 def test_a_large_file_takes_no_more_memory_than_a_small_one(box, tmp_path):
     def peak(path, size):
         with open(box.folder() / "local/box/workspace" / path, "wb") as file:
@@ -284,10 +303,10 @@ def checks_of(box, status=0):
 
 
 def test_a_healthy_box_passes_every_check_and_nothing_is_changed(box):
-    before = box.status()
+    before = box.lasting()
     checks = checks_of(box)
     assert all(check["ok"] and not check["skipped"] for check in checks.values()), checks
-    assert box.status() == before
+    assert box.lasting() == before
     text = ok(programs.provision("doctor", box.name)).stdout.decode()
     assert text.endswith(f"box {box.name} is well\n")
 
@@ -350,7 +369,23 @@ def test_the_audit_can_be_searched_and_says_whether_it_is_whole(box):
     fails(2, "audit-log", "show", "--box", box.name, "--key", "anna")
     ok(programs.provision("suspend", box.name))
     ok(programs.provision("resume", box.name))
-    assert box.audit_log()["whole"] is True
+    said = box.audit_log()
+    assert said["whole"] is True and said["tail_proven"] is True and said["head"]["seq"] == said["lines"]
+    ok(programs.provision("suspend", box.name))
+    assert box.status()["audit_head"] == box.audit_log()["head"]
+    assert box.status()["audit_head"]["hash"] in ok(programs.provision("status", box.name)).stdout.decode()
+    ok(programs.provision("resume", box.name))
+
+
+def test_a_log_that_lost_its_end_is_told_by_the_doors_state(box):
+    ok(programs.provision("suspend", box.name))
+    log = box.folder() / "local/door/own/audit.log"
+    whole = log.read_bytes()
+    log.write_bytes(b"".join(whole.splitlines(keepends=True)[:-1]))
+    result = programs.provision("audit-log", "verify", "--box", box.name, "--output", "json")
+    assert result.returncode == 6 and json.loads(result.stdout)["findings"][0]["kind"] == "head"
+    log.write_bytes(whole)
+    ok(programs.provision("resume", box.name))
 
 
 def test_a_line_taken_out_of_the_audit_is_missed(box):
@@ -361,7 +396,8 @@ def test_a_line_taken_out_of_the_audit_is_missed(box):
         file.writelines(lines[:3] + lines[4:])
         file.truncate()
     result = programs.provision("audit-log", "show", "--box", box.name, "--output", "json")
-    assert result.returncode == 6 and json.loads(result.stdout)["complaints"] == ["line 5 comes after line 3"]
+    assert result.returncode == 6
+    assert [each["text"] for each in json.loads(result.stdout)["findings"]] == ["line 4 is missing"]
     assert "the audit log is whole" in failed(checks_of(box, 6))
     ok(programs.provision("resume", box.name))
 

@@ -60,13 +60,13 @@ def open_folder(tmp_path_factory):
 
 
 def test_another_spec_for_the_same_name_is_refused_with_the_difference(box, open_folder, tmp_path):
-    before = box.status()
+    before = box.lasting()
     key = make_key(tmp_path / "key")
     error = refused(4, "create", box.name, "--workspace", str(open_folder), "--key", f"{key}.pub")
     assert "workspace is one made here" in error["message"] and str(open_folder) in error["message"], error
     assert "keys is one made here" in error["message"], error
     assert "isolation is bubblewrap" in refused(4, "create", box.name, "--no-isolation")["message"]
-    assert box.status() == before
+    assert box.lasting() == before
 
 
 def pids(program):
@@ -168,7 +168,7 @@ def test_home_is_kept_and_temporary_files_are_not(box):
 
 
 def test_a_missing_or_damaged_host_key_is_never_replaced_by_a_new_one(box):
-    before = box.status()
+    before = box.lasting()
     ok(programs.provision("suspend", box.name))
     key = box.folder() / "local/door/hostkey"
     text = key.read_bytes()
@@ -185,7 +185,7 @@ def test_a_missing_or_damaged_host_key_is_never_replaced_by_a_new_one(box):
     if programs.AS_ROOT:
         os.chown(key, programs.uid_of("agentbox-door"), -1)
     ok(programs.provision("resume", box.name))
-    assert box.status() == before
+    assert box.lasting() == before
 
 
 def test_a_port_that_somebody_took_meanwhile_is_named_and_not_changed(box):

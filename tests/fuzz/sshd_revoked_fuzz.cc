@@ -3,10 +3,12 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/audit_chain.h"
 #include "sshd/door_state.h"
 #include "sshd/revoked.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace agentbox;
   using namespace agentbox::sshd;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto revoked = parse_revoked(text); revoked.ok()) {

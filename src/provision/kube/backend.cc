@@ -295,6 +295,7 @@ Answer<BoxView> KubeBackend::show(const BoxName& name, const SandboxFacts& facts
   record.identity_file = stored ? stored->identity_file : "";
   record.port = facts.host.empty() ? std::uint16_t{0} : kDoorPort;
   BoxView view{record, {}, facts.state, facts.reason, "/workspace"};
+  view.no_audit_head = "the newest 'audit head' in the log of the pod's container door has it";
   view.backend = "kubernetes";
   view.ns = client_->ns();
   view.egress = facts.egress;

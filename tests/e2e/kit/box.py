@@ -12,6 +12,15 @@ def ok(result):
     return result
 
 
+def fails(status, *words, **arguments):
+    """The error of agentbox-provision WORDS, whose exit code must be status."""
+    result = programs.provision(*words, "--output", "json", **arguments)
+    assert result.returncode == status, result
+    error = json.loads(result.stdout)["error"]
+    assert error["message"] and error["next"], error
+    return error
+
+
 class LocalBox:
     def __init__(self, name):
         self.name = name
@@ -50,6 +59,10 @@ class LocalBox:
 
     def status(self):
         return self.provision("status")
+
+    def lasting(self):
+        """Its status without what changes all the time."""
+        return {name: value for name, value in self.status().items() if name != "audit_head"}
 
     def delete(self):
         ok(self._runner("delete", self.name))

@@ -5,6 +5,12 @@
 
 using namespace agentbox;
 
+TEST_CASE("what is printable stays as it is, and is escaped once where it is not") {
+  CHECK(printable_text(R"(a\\b)", 80) == R"(a\\b)");
+  CHECK(printable_text("a\nb", 80) == R"(a\nb)");
+  CHECK(printable_text("abcdef", 5) == "ab...");
+}
+
 TEST_CASE("escaping leaves printable text alone and can be undone") {
   const std::string bytes = std::string("a\\b\n\r\t\x01\xff") + '\0' + "z";
   const std::string text = escape_text(bytes);

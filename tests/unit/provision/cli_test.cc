@@ -84,6 +84,10 @@ TEST_CASE("each command is understood") {
   CHECK(command<AuditLog>({"audit-log", "show", "--box", "a"}).box->text() == "a");
   CHECK(command<AuditLog>({"audit-log", "show", "audit.log"}).file == "audit.log");
   CHECK_FALSE(command<AuditLog>({"audit-log", "show", "a"}).box);
+  CHECK(command<AuditLog>({"audit-log", "verify", "-", "--head", "x"}).head == "x");
+  CHECK(command<AuditLog>({"audit-log", "timeline", "f", "--format", "svg"}).form ==
+        TimelineForm::kSvg);
+  CHECK(invocation({"audit-log", "timeline", "f", "--format", "json"}).output == Output::kJson);
   CHECK(command<Completion>({"completion", "fish"}).shell == Shell::kFish);
   misuse({"completion", "tcsh"});
   command<Manual>({"manual"});
@@ -124,6 +128,10 @@ TEST_CASE("wrong command lines are told apart from everything else, with a next 
       {"audit-log", "show", "--box", "Bad"},
       {"audit-log", "show", "file", "--box", "a"},
       {"audit-log", "burn", "--box", "a"},
+      {"audit-log", "verify", "f", "--since", "2h"},
+      {"audit-log", "verify", "f", "--lines", "3"},
+      {"audit-log", "show", "f", "--format", "svg"},
+      {"audit-log", "timeline", "f", "--event", "auth"},
       {"audit", "a"},
       {"list", "--output", "xml"},
   };
@@ -134,6 +142,16 @@ TEST_CASE("wrong command lines are told apart from everything else, with a next 
     CHECK_FALSE(problem.failure.message.empty());
     CHECK_FALSE(problem.failure.next.empty());
   }
+}
+
+TEST_CASE("a command that does not exist is named, with the nearest one") {
+  const Misused frob = misuse({"--output", "text", "frob"});
+  CHECK(frob.failure.message == "there is no command 'frob'");
+  CHECK(frob.failure.next == "agentbox-provision --help lists the commands");
+  CHECK(misuse({"craete", "a"}).failure.next.starts_with("did you mean create?"));
+  CHECK(misuse({"--context", "c", "resum"}).failure.next.starts_with("did you mean resume?"));
+  CHECK(misuse({"supervis"}).failure.next.find("supervise") == std::string::npos);
+  misuse({std::string(100'000, 'x')});
 }
 
 TEST_CASE("which commands go to a cluster") {

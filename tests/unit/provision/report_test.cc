@@ -46,6 +46,31 @@ TEST_CASE("an unknown private key is null, not an empty path") {
   CHECK(parsed(box_report(seen))["ssh"]["identity_file"].is_null());
 }
 
+TEST_CASE("whoever has the private key elsewhere is told what to add") {
+  BoxView seen = view();
+  CHECK(done_report(seen, "is made").text.find("-i FILE") == std::string::npos);
+  seen.ssh.identity_file.clear();
+  CHECK(done_report(seen, "is made").text.find("put -i FILE right after ssh") != std::string::npos);
+}
+
+TEST_CASE("the audit's head is in both forms, or why it is not known") {
+  BoxView seen = view();
+  seen.no_audit_head = "no rights";
+  CHECK(parsed(status_report(seen))["audit_head"].is_null());
+  CHECK(status_report(seen).text.find("audit head unknown: no rights\n") != std::string::npos);
+  const std::string hash(64, 'a');
+  seen.audit_head = AuditHead{17, hash};
+  CHECK(parsed(status_report(seen))["audit_head"]["seq"] == 17);
+  CHECK(parsed(status_report(seen))["audit_head"]["hash"] == hash);
+  CHECK(status_report(seen).text.find("audit head 17:" + hash + "\n") != std::string::npos);
+}
+
+TEST_CASE("an advice names the box") {
+  CHECK(advice_for("demo", "run `resume NAME` and `logs NAME`") ==
+        "run `resume demo` and `logs demo`");
+  CHECK(advice_for("demo", "allow=NAME, POD_NAME, NAMES") == "allow=NAME, POD_NAME, NAMES");
+}
+
 TEST_CASE("a box that is not finished has no address to print") {
   BoxView seen = view();
   seen.record.host_key.clear();
@@ -84,7 +109,7 @@ TEST_CASE("a failed check fails the whole proof with its own exit code, and says
   CHECK(bad.exit == Exit::kCheckFailed);
   CHECK(parsed(bad)["ok"] == false);
   CHECK(parsed(bad)["checks"][1]["detail"] == "why");
-  CHECK(parsed(bad)["checks"][1]["next"] == facts_of(CheckId::kKeys).next);
+  CHECK(parsed(bad)["checks"][1]["next"] == advice_for("demo", facts_of(CheckId::kKeys).next));
   CHECK(bad.text.find("FAILED  keys: why\n        next: ") != std::string::npos);
 }
 
