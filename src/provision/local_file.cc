@@ -2,6 +2,7 @@
 #include "provision/local_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "provision/interrupt.h"
 
 namespace agentbox::provision {
 namespace {
@@ -27,6 +29,18 @@ Status sync_folder(const std::string& path) {
   const std::string folder = fs::path(path).parent_path().string();
   const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return fd && ::fsync(fd.get()) == 0 ? Status{} : Status{errno_error(folder)};
+}
+
+// A signal that comes right before a read does not end it, so the wait is cut into pieces.
+Status await_input(int fd) {
+  constexpr int kPieceMs = 200;
+  pollfd entry{fd, POLLIN, 0};
+  while (!interrupted()) {
+    if (::poll(&entry, 1, kPieceMs) > 0) {
+      return {};
+    }
+  }
+  return Error{Code::kUnavailable, "interrupted"};
 }
 
 }  // namespace
@@ -109,6 +123,7 @@ Result<std::string> LocalSource::read(std::size_t bytes) const {
   std::string data(bytes, '\0');
   std::size_t have = 0;
   while (have < bytes) {
+    AB_CHECK(await_input(fd_.get()));
     const ssize_t got = ::read(fd_.get(), data.data() + have, bytes - have);
     if (got < 0 && errno == EINTR) {
       continue;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "provision/interrupt.h"
 #include "provision/local_file.h"
 #include "provision/proof.h"
 #include "provision/tools.h"
@@ -94,6 +95,9 @@ Answer<Received> receive(McpClient& session, const std::string& remote, const Lo
     if (offset >= page.size) {
       return Received{offset, sum.hex_digest()};
     }
+    if (interrupted()) {
+      return interrupted_failure();
+    }
     progress.at(offset, page.size);
   }
 }
@@ -166,6 +170,7 @@ Done check_remote(const std::string& remote) {
 }  // namespace
 
 Answer<Report> pull(const Store& store, const Pull& wanted) {
+  const Interruptible guard;
   AB_CHECK(check_remote(wanted.remote));
   AB_TRY(session, session_of(store, wanted.name));
   AB_TRY(target, LocalTarget::open(wanted.local));
@@ -182,6 +187,7 @@ Answer<Report> pull(const Store& store, const Pull& wanted) {
 }
 
 Answer<Report> push(const Store& store, const Push& wanted) {
+  const Interruptible guard;
   AB_CHECK(check_remote(wanted.remote));
   AB_TRY(source, LocalSource::open(wanted.local));
   AB_TRY(session, session_of(store, wanted.name));
@@ -191,7 +197,11 @@ Answer<Report> push(const Store& store, const Push& wanted) {
   std::uint64_t sent = 0;
   AB_TRY(bytes, source.read(kSendBytes));
   for (bool last = false; !last;) {
-    AB_TRY(following, source.read(kSendBytes));
+    auto more = source.read(kSendBytes);
+    if (interrupted()) {
+      return interrupted_failure();
+    }
+    AB_TRY(following, std::move(more));
     last = following.empty();
     AB_CHECK(upload.send(bytes, source.mode(), last));
     sum.update(bytes);

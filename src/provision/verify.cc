@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "provision/interrupt.h"
 #include "provision/mcp_client.h"
 #include "provision/proof.h"
 #include "provision/tools.h"
@@ -73,6 +74,11 @@ class Loop {
     if (!passed_) {
       return;
     }
+    if (interrupted() && !puts_back_ && id != CheckId::kResume) {
+      passed_ = false;
+      checks_.push_back(CheckDone{id, CheckOutcome::kFailed, "interrupted"});
+      return;
+    }
     log::info("verify", {{"check", std::string(facts_of(id).title)}});
     auto outcome = what();
     passed_ = outcome.ok();
@@ -82,7 +88,9 @@ class Loop {
   // Runs WHAT in any case: it puts things back.
   void always(CheckId id, const std::function<Answer<std::string>()>& what) {
     const bool before = std::exchange(passed_, true);
+    puts_back_ = true;
     check(id, what);
+    puts_back_ = false;
     passed_ = passed_ && before;
   }
 
@@ -176,6 +184,7 @@ class Loop {
   std::optional<McpClient> session_;
   std::vector<CheckDone> checks_;
   bool passed_ = true;
+  bool puts_back_ = false;
 };
 
 void use_box(Loop& loop, bool new_workspace, bool suspend) {
@@ -239,6 +248,7 @@ Report verify_absent(const LocalBackend& backend, const Verify& wanted, bool own
 }  // namespace
 
 Answer<Report> verify(const LocalBackend& backend, const Verify& wanted) {
+  const Interruptible guard;
   AB_TRY(record, backend.store().load(wanted.name));
   if (record) {
     AB_TRY(view, backend.view(wanted.name, false));

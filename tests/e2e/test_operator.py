@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -13,7 +14,7 @@ from kit.box import LocalBox, fails, ok
 from kit.mcp import Session
 from kit.processes import all_processes
 from kit.target import make_key
-from kit.waiting import PATIENCE
+from kit.waiting import PATIENCE, wait_until
 
 
 def print_of(key):
@@ -243,6 +244,42 @@ def test_what_is_no_file_is_refused_and_nothing_is_left(box, tmp_path):
     assert sorted(os.listdir(tmp_path)) == before and (tmp_path / "file").read_text() == "kept"
     with box.session() as session:
         assert "agentbox-push" not in session.shell("ls -a . folder")["stdout"]
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_transfer_that_is_interrupted_leaves_nothing(box, tmp_path, stop):
+    workspace = box.folder() / "local/box/workspace"
+    process = subprocess.Popen(
+        [programs.PROVISION, "push", box.name, "-", "cut"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdin.write(b"x" * (7 << 20))
+    process.stdin.flush()
+    wait_until("a part is there", lambda: list(workspace.glob(".agentbox-push-*")))
+    process.send_signal(stop)
+    assert process.wait(30) == 1 and b"interrupted" in process.stderr.read()
+    process.stdin.close()
+    process.stderr.close()
+    assert not list(workspace.glob(".agentbox-push-*")) and not (workspace / "cut").exists()
+    with open(workspace / "large", "wb") as file:
+        file.truncate(1 << 30)
+    os.chmod(file.name, 0o644)
+    process = subprocess.Popen([programs.PROVISION, "pull", box.name, "large", str(tmp_path / "here")])
+    wait_until("a part is here", lambda: list(tmp_path.glob("here.agentbox-*")))
+    process.send_signal(stop)
+    assert process.wait(30) == 1
+    assert os.listdir(tmp_path) == []
+    os.unlink(file.name)
+
+
+def test_a_verify_that_is_interrupted_takes_its_file_away(box):
+    workspace = box.folder() / "local/box/workspace"
+    process = subprocess.Popen([programs.PROVISION, "verify", box.name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    wait_until("its file is there", lambda: list(workspace.glob("agentbox-verify-*")))
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[0]
+    assert not list(workspace.glob("agentbox-verify-*"))
+    # It may have been through by then.
+    assert process.returncode == (6 if b"interrupted" in said else 0), said
 
 
 def test_a_resume_that_was_cut_short_is_told_and_can_be_run_again(box):
