@@ -58,8 +58,11 @@ Result<Json> parse_json(std::string_view text, const JsonLimits& limits) {
   AB_CHECK(defended("json-limits") ? check_limits(text, limits) : Status{});
   try {
     return Json::parse(text.begin(), text.end());
-  } catch (const std::exception& problem) {
-    return Error{Code::kInvalid, problem.what()};
+  } catch (const Json::parse_error& problem) {
+    // Not the library's words: they quote the text, which may be a secret.
+    return Error{Code::kInvalid, "not valid JSON at byte " + std::to_string(problem.byte)};
+  } catch (const std::exception&) {
+    return Error{Code::kInvalid, "not valid JSON"};
   }
 }
 

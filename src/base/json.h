@@ -26,7 +26,7 @@ struct JsonLimits {
 };
 
 /// Parses one JSON text (RFC 8259; UTF-8 only). Code::kLimit where a bound is passed, else
-/// Code::kInvalid with the library's words. Duplicate keys: the last one wins.
+/// Code::kInvalid with where it stops being JSON. Duplicate keys: the last one wins.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {});
 
 /// Compact text on one line. Invalid UTF-8 becomes U+FFFD: callers that must not lose bytes encode

@@ -171,6 +171,14 @@ class ToJson {
   std::size_t keys_ = 0;
 };
 
+// Where and what, without the library's name.
+Error unreadable(const std::exception& problem) {
+  std::string_view words = problem.what();
+  constexpr std::string_view kLibrary = "yaml-cpp: error at ";
+  words.remove_prefix(words.starts_with(kLibrary) ? kLibrary.size() : 0);
+  return Error{Code::kInvalid, "not valid YAML: " + escape_text(words, 300)};
+}
+
 }  // namespace
 
 Result<Json> yaml_to_json(std::string_view text, const JsonLimits& limits) {
@@ -181,7 +189,7 @@ Result<Json> yaml_to_json(std::string_view text, const JsonLimits& limits) {
     AB_TRY(node, load(text));
     return ToJson(limits).value(node, 1);
   } catch (const std::exception& problem) {
-    return Error{Code::kInvalid, escape_text(problem.what(), 300)};
+    return unreadable(problem);
   }
 }
 
@@ -199,7 +207,7 @@ Result<YamlMap> YamlMap::parse(std::string_view text) {
       return Error{Code::kInvalid, "the document must be a mapping"};
     }
   } catch (const std::exception& problem) {
-    return Error{Code::kInvalid, escape_text(problem.what(), 300)};
+    return unreadable(problem);
   }
   return YamlMap(std::move(state));
 }

@@ -144,6 +144,11 @@ Answer<Identity> read_identity(const std::string& file) {
   if (::stat(path.c_str(), &info) != 0) {
     return failure_of(errno_error(path), "name the private key that the client uses");
   }
+  if (const auto text = read_file_capped(path, kMaxKeyFileBytes);
+      text.ok() && PublicKey::parse(*text).ok()) {
+    return Failure{Exit::kRefused, path + " holds a public key; --identity wants the private one",
+                   "name the file beside it without .pub, or give this one with --key"};
+  }
   if ((info.st_mode & 077U) != 0) {
     return Failure{Exit::kRefused, path + " can be read by others, so ssh will not use it",
                    "chmod 600 " + path};

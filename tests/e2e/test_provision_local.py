@@ -275,7 +275,7 @@ def test_keys_that_cannot_be_used_are_refused_before_anything_happens(tmp_path):
         (("--key", str(with_options)), "not a public key"),
         (("--key", "/dev/null"), "regular file"),
         (("--key", str(fifo)), "regular file"),
-        (("--identity", f"{key}.pub"), ""),
+        (("--identity", f"{key}.pub"), "public key"),
         (("--identity", str(open_key)), "read by others"),
         (("--identity", str(locked)), "passphrase"),
         (("--key", str(tmp_path / "missing.pub")), "missing.pub"),
