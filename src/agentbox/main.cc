@@ -47,7 +47,8 @@ void print_help() {
       "AGENTBOX_HOME,\n"
       "AGENTBOX_TMP, AGENTBOX_OUT, AGENTBOX_SESSION, AGENTBOX_ROLE (reader, agent, admin, "
       "operator),\n"
-      "AGENTBOX_GENERATION, AGENTBOX_RECORDS_FD, AGENTBOX_JOBS_FD. Everything else is given to "
+      "AGENTBOX_GENERATION, AGENTBOX_ISOLATION, AGENTBOX_RECORDS_FD, AGENTBOX_JOBS_FD. Everything "
+      "else is given to "
       "commands.\n"
       "\n"
       "Limits:\n";

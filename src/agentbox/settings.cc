@@ -76,6 +76,8 @@ class SettingsReader {
       AB_TRY(number,
              read_decimal("AGENTBOX_GENERATION", value, std::numeric_limits<std::uint64_t>::max()));
       settings_.generation = number;
+    } else if (name == "ISOLATION") {
+      settings_.isolation = value;
     } else if (name == "RECORDS_FD") {
       AB_TRY(number, read_decimal("AGENTBOX_RECORDS_FD", value, 1023));
       settings_.records_fd = static_cast<int>(number);

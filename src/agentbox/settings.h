@@ -25,6 +25,7 @@ struct Settings {
   std::string session;
   Role role = Role::kAgent;
   std::uint64_t generation = 0;        // of the key file, as the door saw it at the session's start
+  std::string isolation;               // of the door's processes, as its monitor read it
   std::optional<int> records_fd = {};  // absent: a plain local run without audit
   std::optional<int> jobs_fd = {};     // absent: jobs end with this process
   // Every other variable the process was started with, in order. Nothing named AGENTBOX_* or

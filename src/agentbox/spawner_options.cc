@@ -45,6 +45,7 @@ Result<std::vector<std::string>> session_environment(const SpawnerOptions& optio
       "AGENTBOX_RECORDS_FD=" + std::to_string(kRecordsFd),
       "AGENTBOX_JOBS_FD=" + std::to_string(kJobsFd),
       "AGENTBOX_GENERATION=" + std::to_string(start.generation),
+      "AGENTBOX_ISOLATION=" + start.isolation,
   };
   for (const std::string& escaped : start.environment) {
     AB_TRY(entry, unescape_text(escaped));

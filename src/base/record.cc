@@ -77,7 +77,7 @@ void fields(A& a, HangUp& r) {
 }
 template <typename A>
 void fields(A& a, Start& r) {
-  a(r.session, r.role, r.key, r.generation, r.environment);
+  a(r.session, r.role, r.key, r.generation, r.environment, r.isolation);
 }
 template <typename A>
 void fields(A& a, Drain& r) {
@@ -160,6 +160,10 @@ void fields(A&, Recorded&) {}
 template <typename A>
 void fields(A& a, EndSession& r) {
   a(r.session);
+}
+template <typename A>
+void fields(A& a, Isolated& r) {
+  a(r.descriptors);
 }
 
 class Writer {

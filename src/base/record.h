@@ -24,7 +24,7 @@ inline constexpr std::size_t kMaxTextBytes = 2048;
 /// Items of a list (environment entries of one session).
 inline constexpr std::size_t kMaxListItems = 64;
 /// Raised whenever a field changes; both sides of a box come from one build, so others are refused.
-inline constexpr std::uint8_t kLayout = 2;
+inline constexpr std::uint8_t kLayout = 3;
 
 /// How a process ended.
 enum class End : std::uint8_t { kExited = 0, kSignalled = 1, kLost = 2 };
@@ -98,6 +98,9 @@ struct Closing {  ///< the last record of a network child
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
 };
+struct Isolated {  ///< a network child's first record: what it held before it locked itself up
+  std::vector<std::string> descriptors;  ///< `NUMBER WHAT` each
+};
 
 // Monitor to network child.
 struct SessionGiven {  ///< carries two descriptors: the session's stdio, its log
@@ -124,6 +127,7 @@ struct Start {  ///< carries three descriptors: the session's stdio, its log, it
   std::string key;
   std::uint64_t generation = 0;
   std::vector<std::string> environment;  ///< escaped NAME=value entries
+  std::string isolation;                 ///< what M read of its own processes, for system_info
 };
 struct Drain {  ///< finish what runs, start nothing new
   std::uint32_t seconds = 0;
@@ -231,7 +235,7 @@ using Record =
                  Ended, ToolCalled, Forked, LoggedIn, Kill, Listening, EndJobs, JobWanted,
                  JobSought, JobDoomed, JobGiven, JobRefused, JobCaller, JobLaunch, JobAsked,
                  JobStop, JobSignal, JobInput, JobInputOver, JobResize, JobDone, JobState, Recorded,
-                 EndSession>;
+                 EndSession, Isolated>;
 
 /// The datagram of RECORD. Code::kInvalid where a text is not printable ASCII or a bound is passed:
 /// a sender's bug, never a receiver's surprise.

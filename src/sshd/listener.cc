@@ -25,6 +25,7 @@
 #include "base/text.h"
 #include "sshd/admission.h"
 #include "sshd/connection.h"
+#include "sshd/isolation_file.h"
 #include "sshd/key_store.h"
 #include "sshd/lockdown.h"
 #include "sshd/state_folder.h"
@@ -273,9 +274,13 @@ void Listener::be_child(Waiting waiting, UniqueFd monitor) {
   ::prctl(PR_SET_NAME, "agentbox-net");
   KeySet keys = keys_in_force(config_);
   UniqueFd socket(::fcntl(waiting.socket.get(), F_DUPFD_CLOEXEC, 3));
+  const int accepted = waiting.socket.get();
   auto session = accept_session(bind_.get(), std::move(waiting.socket));
+  const record::Isolated held{own_descriptors({accepted, socket.get()}, monitor.get())};
   const Status locked = lock_network_child();
-  if (!session.ok() || !locked.ok()) {
+  // Sent once it is locked, so that whoever gets it can read how it is locked.
+  const Status told = send_record(monitor.get(), held);
+  if (!session.ok() || !locked.ok() || !told.ok()) {
     // Unlocked it must not read a byte.
     ::_exit(static_cast<int>(ChildExit::kSetupFailed));
   }

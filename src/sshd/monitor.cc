@@ -174,6 +174,7 @@ int Monitor::run() {
 Status Monitor::start() {
   AB_CHECK(forbid_inspection());
   AB_CHECK(allow_descriptors());
+  isolation_.saw("monitor", ::getpid());
   // Network children outlive a listener that dies; they are then ours.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   AB_TRY(passed, environment_to_pass(config_.pass_env));
@@ -345,6 +346,7 @@ void Monitor::tell_head() {
 void Monitor::tick() {
   const auto now = Clock::now();
   audit_summary();
+  isolation_.keep();
   loop_.resume(link_listener_.get());
   if (audit_.head().sequence - told_head_ >= kLinesPerHead) {
     tell_head();

@@ -22,6 +22,7 @@
 #include "sshd/audit_sink.h"
 #include "sshd/audit_summary.h"
 #include "sshd/config.h"
+#include "sshd/isolation_file.h"
 #include "sshd/key_store.h"
 #include "sshd/policy.h"
 #include "sshd/state_folder.h"
@@ -64,6 +65,7 @@ class Monitor {
     Clock::time_point since;
     std::optional<Clock::time_point> kill_at;  ///< told to end; killed if it has not by then
     std::optional<record::Closing> closing;
+    std::optional<std::vector<std::string>> held;  ///< what it said it held; the first word counts
   };
   struct Session {
     SessionFacts facts;
@@ -94,6 +96,7 @@ class Monitor {
         loop_(std::move(loop)),
         generation_(std::move(generation)),
         audit_(std::move(audit)),
+        isolation_(config_.state_dir),
         head_before_(audit_.head()) {}
 
   // Start and stop.
@@ -130,6 +133,8 @@ class Monitor {
   void forget_listener();
   void read_client(std::uint64_t id);
   void handle_client(Client& client, const record::Record& message);
+  /// Once both its pid and its own word are there.
+  void note_isolation(const Client& client);
   void auth_tried(Client& client, const record::AuthTried& tried);
   void client_gone(std::uint64_t id);
   void hang_up(Client& client, const std::string& reason);
@@ -174,6 +179,7 @@ class Monitor {
   EventLoop loop_;
   GenerationFile generation_;
   AuditSink audit_;
+  IsolationFile isolation_;
   std::optional<AuditHead> head_before_;  ///< told by the first `listen` event
   std::uint64_t told_head_ = 0;           ///< the newest line whose chain the log has
   AuditSummary strangers_;

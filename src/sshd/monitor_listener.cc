@@ -108,6 +108,10 @@ bool Monitor::read_listener() {
   if (const auto* listening = std::get_if<record::Listening>(&message)) {
     host_key_ = listening->host_key;
     restart_pause_ = std::chrono::milliseconds(0);
+    if (listener_) {
+      isolation_.saw("listener", listener_->pid);
+      isolation_.keep();
+    }
     audit(listen_event(address_, *listening, std::exchange(head_before_, std::nullopt)));
     audit(keys_loaded_event(keys_, {bad_key_lines_, certificates_refused_}, host_key_));
     log::info("listening", {{"address", address_}, {"host_key", listening->fingerprint}});
@@ -118,6 +122,7 @@ bool Monitor::read_listener() {
   } else if (const auto* forked = std::get_if<record::Forked>(&message)) {
     if (const auto at = clients_.find(forked->connection); at != clients_.end()) {
       at->second.pid = forked->pid;
+      note_isolation(at->second);
     }
   } else if (const auto* reaped = std::get_if<record::Reaped>(&message); reaped != nullptr) {
     if (reaped->how == record::End::kExited &&

@@ -66,6 +66,10 @@ void Monitor::handle_client(Client& client, const record::Record& message) {
     want_session(client, wanted->channel);
   } else if (const auto* closing = std::get_if<record::Closing>(&message)) {
     client.closing = *closing;
+  } else if (const auto* isolated = std::get_if<record::Isolated>(&message);
+             isolated != nullptr && !client.held) {
+    client.held = isolated->descriptors;
+    note_isolation(client);
   }
   if (defended("request-bound") && client.audit_lines > kMaxAuditLinesPerConnection &&
       !client.kill_at) {
@@ -73,6 +77,14 @@ void Monitor::handle_client(Client& client, const record::Record& message) {
                                              std::to_string(kMaxAuditLinesPerConnection) +
                                              " requests on one connection"));
     hang_up(client, "too many requests");
+  }
+}
+
+// A network child sends its word before it reads a byte of its client's; what a taken-over one says
+// later counts for nothing.
+void Monitor::note_isolation(const Client& client) {
+  if (client.pid > 0 && client.held) {
+    isolation_.saw("network", client.pid, *client.held);
   }
 }
 
@@ -204,8 +216,9 @@ Status Monitor::start_session(Client& client, std::uint32_t channel, Role role) 
   AB_CHECK(set_nonblocking(stdio.first.get(), true));
   AB_CHECK(set_nonblocking(log_pipe.first.get(), true));
   AB_CHECK(set_nonblocking(records.first.get(), true));
-  const record::Start start = plan_session(random_hex(kSessionIdBytes), client.credential.key, role,
-                                           keys_.generation, passed_environment_);
+  const record::Start start =
+      plan_session(random_hex(kSessionIdBytes), client.credential.key, role, keys_.generation,
+                   passed_environment_, isolation_.summary());
   AB_CHECK(send_record(link_.get(), start,
                        {stdio.second.get(), log_pipe.second.get(), records.second.get()}));
   credentials_in_box_.insert(client.credential);
@@ -348,6 +361,9 @@ void Monitor::accept_link() {
   }
   if (loop_.watch(caller.get(), [this] { read_link(); }).ok()) {
     link_ = std::move(caller);
+    if (peer.pid > 0) {  // 0 where it lies in a pid namespace that is none of ours
+      isolation_.saw("box", peer.pid);
+    }
   }
 }
 

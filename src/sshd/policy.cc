@@ -175,12 +175,14 @@ RequestVerdict decide_request(RequestKind kind, std::string_view name, bool star
 }
 
 record::Start plan_session(std::string session, std::string key, Role role,
-                           std::uint64_t generation, const std::vector<std::string>& passed) {
+                           std::uint64_t generation, const std::vector<std::string>& passed,
+                           std::string isolation) {
   record::Start start;
   start.session = std::move(session);
   start.role = role_name(role);
   start.key = std::move(key);
   start.generation = generation;
+  start.isolation = std::move(isolation);
   for (const std::string& pair : passed) {
     start.environment.push_back(escape_text(pair));
   }

@@ -94,9 +94,10 @@ struct RequestVerdict {
 
 /// What M tells the box's spawner for a session of the KEY with this fingerprint. No word of the
 /// client's is in it: the type has no place for one. PASSED holds NAME=value pairs of the door's
-/// own environment.
+/// own environment, ISOLATION what was read of its processes.
 [[nodiscard]] record::Start plan_session(std::string session, std::string key, Role role,
                                          std::uint64_t generation,
-                                         const std::vector<std::string>& passed);
+                                         const std::vector<std::string>& passed,
+                                         std::string isolation = {});
 
 }  // namespace agentbox::sshd

@@ -63,6 +63,7 @@ constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
 "version":{"type":"string"},"session":{"type":"string"},
 "role":{"type":"string","description":"Of the key that opened this session."},
 "keys_generation":{"type":"integer","description":"Of the set of keys the door knew when this session began."},
+"isolation":{"type":"string","description":"The door's processes as its monitor read them: user, capabilities, filter, what a network child holds."},
 "lifetime":{"type":"string","description":"What outlives what."},
 "tools":{"type":"array","items":{"type":"string"},"description":"Programs found: git, python3, node, ..."},
 "metadata":{"type":"object","description":"SANDBOX_* variables.","additionalProperties":{"type":"string"}},
@@ -104,6 +105,9 @@ void add_box(OrderedJson& json, const Box& box) {
   json["session"] = settings.session;
   json["role"] = role_name(settings.role);
   json["keys_generation"] = settings.generation;
+  if (!settings.isolation.empty()) {
+    json["isolation"] = settings.isolation;
+  }
   json["lifetime"] = settings.jobs_fd ? kLifetime : kLocalLifetime;
   json["tools"] = find_programs(find_variable(box.environment, "PATH"));
   OrderedJson metadata = OrderedJson::object();

@@ -124,7 +124,8 @@ struct Door {
                                .role = "agent",
                                .key = "SHA256:x",
                                .generation = 7,
-                               .environment = std::move(environment)};
+                               .environment = std::move(environment),
+                               .isolation = "monitor: uid 990"};
     REQUIRE(send_record(link.get(), wanted,
                         {stdio->second.get(), log->second.get(), records->second.get()})
                 .ok());
