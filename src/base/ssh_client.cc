@@ -15,13 +15,12 @@
 #include <functional>
 
 #include "base/handle.h"
+#include "base/ssh_client_state.h"
 #include "base/text.h"
 
 namespace agentbox {
 namespace {
 
-using SessionHandle = CHandle<ssh_session_struct, ssh_free>;
-using ChannelHandle = CHandle<ssh_channel_struct, ssh_channel_free>;
 using KeyHandle = CHandle<ssh_key_struct, ssh_key_free>;
 using TextHandle = CHandle<char, ssh_string_free_char>;
 
@@ -151,15 +150,18 @@ Status set_options(ssh_session session, const std::string& host, std::uint16_t p
   return good ? Status{} : Status{Error{Code::kInvalid, escape_text(ssh_get_error(session), 300)}};
 }
 
+int auth_step(int rc) { return rc == SSH_AUTH_AGAIN ? SSH_AGAIN : rc; }
+
+}  // namespace
+
 // A server's words in an error go to a terminal: escaped, and short.
-Error session_error(ssh_session session, std::string_view doing) {
+Error ssh_session_error(ssh_session session, std::string_view doing) {
   constexpr std::size_t kMaxWords = 300;
   return Error{Code::kUnavailable,
                std::string(doing) + ": " + escape_text(ssh_get_error(session), kMaxWords)};
 }
 
-// Repeats STEP, which answers SSH_AGAIN while it has to wait, until it answers something else.
-Result<int> drive(ssh_session session, Deadline deadline, const std::function<int()>& step) {
+Result<int> drive_ssh(ssh_session session, Deadline deadline, const std::function<int()>& step) {
   for (;;) {
     if (const int rc = step(); rc != SSH_AGAIN) {
       return rc;
@@ -174,14 +176,6 @@ Result<int> drive(ssh_session session, Deadline deadline, const std::function<in
     static_cast<void>(::poll(&entry, 1, wait_ms(deadline)));
   }
 }
-
-int auth_step(int rc) { return rc == SSH_AUTH_AGAIN ? SSH_AGAIN : rc; }
-
-}  // namespace
-
-struct SshClient::State {
-  SessionHandle session;
-};
 
 SshClient::SshClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 SshClient::SshClient(SshClient&&) noexcept = default;
@@ -205,12 +199,12 @@ Result<SessionHandle> exchange_keys(UniqueFd fd, const std::string& host, std::u
   AB_CHECK(set_options(session.get(), host, port, host_keys));
   const int number = fd.release();  // libssh closes it from here on
   if (ssh_options_set(session.get(), SSH_OPTIONS_FD, &number) != SSH_OK) {
-    return session_error(session.get(), "connect");
+    return ssh_session_error(session.get(), "connect");
   }
   ssh_set_blocking(session.get(), 0);
-  AB_TRY(rc, drive(session.get(), deadline, [&] { return ssh_connect(session.get()); }));
+  AB_TRY(rc, drive_ssh(session.get(), deadline, [&] { return ssh_connect(session.get()); }));
   if (rc != SSH_OK) {
-    return session_error(session.get(), "key exchange");
+    return ssh_session_error(session.get(), "key exchange");
   }
   return session;
 }
@@ -218,7 +212,7 @@ Result<SessionHandle> exchange_keys(UniqueFd fd, const std::string& host, std::u
 Result<PublicKey> shown_host_key(ssh_session session) {
   ssh_key raw = nullptr;
   if (ssh_get_server_publickey(session, &raw) != SSH_OK) {
-    return session_error(session, "host key");
+    return ssh_session_error(session, "host key");
   }
   const KeyHandle key(raw);
   return exported(key.get());
@@ -250,10 +244,10 @@ Result<SshClient> SshClient::connect_on(UniqueFd socket, const Target& target, D
   // The library chooses the signature of an RSA key before it asks for this service, and what the
   // server said of signatures may not be read yet then: it would choose SHA-1, which is refused.
   // Once this is answered all of that has come.
-  AB_TRY(rc, drive(session.get(), deadline,
-                   [&] { return ssh_service_request(session.get(), "ssh-userauth"); }));
+  AB_TRY(rc, drive_ssh(session.get(), deadline,
+                       [&] { return ssh_service_request(session.get(), "ssh-userauth"); }));
   if (rc != SSH_OK) {
-    return session_error(session.get(), "ask for the login service");
+    return ssh_session_error(session.get(), "ask for the login service");
   }
   auto state = std::make_unique<State>();
   state->session = std::move(session);
@@ -271,11 +265,11 @@ Result<PublicKey> fetch_host_key(const std::string& host, std::uint16_t port, De
 Result<bool> SshClient::offer(const std::string& user, const PublicKey& key, Deadline deadline) {
   AB_TRY(handle, imported(key));
   ssh_session session = state_->session.get();
-  AB_TRY(rc, drive(session, deadline, [&] {
+  AB_TRY(rc, drive_ssh(session, deadline, [&] {
            return auth_step(ssh_userauth_try_publickey(session, user.c_str(), handle.get()));
          }));
   if (rc == SSH_AUTH_ERROR) {
-    return session_error(session, "offer of the key");
+    return ssh_session_error(session, "offer of the key");
   }
   return rc == SSH_AUTH_SUCCESS;
 }
@@ -288,14 +282,14 @@ Status SshClient::login(const std::string& user, const SecretText& private_key, 
   }
   const KeyHandle key(raw);
   ssh_session session = state_->session.get();
-  AB_TRY(rc, drive(session, deadline, [&] {
+  AB_TRY(rc, drive_ssh(session, deadline, [&] {
            return auth_step(ssh_userauth_publickey(session, user.c_str(), key.get()));
          }));
   if (rc == SSH_AUTH_SUCCESS) {
     return {};
   }
   if (rc == SSH_AUTH_ERROR) {
-    return session_error(session, "login");
+    return ssh_session_error(session, "login");
   }
   return Error{Code::kDenied, "the server refused the key"};
 }
@@ -351,6 +345,18 @@ SshChannel& SshChannel::operator=(SshChannel&&) noexcept = default;
 SshChannel::~SshChannel() = default;
 
 Result<SshChannel> SshClient::open_shell(Deadline deadline) {
+  return open_session([](ssh_channel channel) { return ssh_channel_request_shell(channel); },
+                      deadline);
+}
+
+Result<SshChannel> SshClient::open_exec(const std::string& command, Deadline deadline) {
+  return open_session(
+      [&](ssh_channel channel) { return ssh_channel_request_exec(channel, command.c_str()); },
+      deadline);
+}
+
+Result<SshChannel> SshClient::open_session(const std::function<int(ssh_channel_struct*)>& start,
+                                           Deadline deadline) {
   ssh_session session = state_->session.get();
   auto state = std::make_unique<SshChannel::State>();
   state->session = session;
@@ -359,13 +365,13 @@ Result<SshChannel> SshClient::open_shell(Deadline deadline) {
   if (channel == nullptr) {
     return Error{Code::kSystem, "out of memory"};
   }
-  AB_TRY(opened, drive(session, deadline, [&] { return ssh_channel_open_session(channel); }));
+  AB_TRY(opened, drive_ssh(session, deadline, [&] { return ssh_channel_open_session(channel); }));
   if (opened != SSH_OK) {
-    return session_error(session, "open a channel");
+    return ssh_session_error(session, "open a channel");
   }
-  AB_TRY(started, drive(session, deadline, [&] { return ssh_channel_request_shell(channel); }));
+  AB_TRY(started, drive_ssh(session, deadline, [&] { return start(channel); }));
   if (started != SSH_OK) {
-    return session_error(session, "start the tool server");
+    return ssh_session_error(session, "start the tool server");
   }
   return SshChannel(std::move(state));
 }
@@ -374,7 +380,7 @@ Status SshChannel::write_line(std::string_view text, Deadline deadline) {
   std::string line(text);
   line += '\n';
   std::size_t sent = 0;
-  AB_TRY(rc, drive(state_->session, deadline, [&] {
+  AB_TRY(rc, drive_ssh(state_->session, deadline, [&] {
            if (sent < line.size()) {
              const int wrote = ssh_channel_write(state_->channel.get(), line.data() + sent,
                                                  static_cast<std::uint32_t>(line.size() - sent));
@@ -387,12 +393,12 @@ Status SshChannel::write_line(std::string_view text, Deadline deadline) {
            const bool queued = (ssh_get_status(state_->session) & SSH_WRITE_PENDING) != 0;
            return sent == line.size() && !queued ? SSH_OK : SSH_AGAIN;
          }));
-  return rc == SSH_OK ? Status{} : Status{session_error(state_->session, "send")};
+  return rc == SSH_OK ? Status{} : Status{ssh_session_error(state_->session, "send")};
 }
 
 Result<std::string> SshChannel::read_line(Deadline deadline) {
   std::optional<std::string> line;
-  AB_TRY(rc, drive(state_->session, deadline, [&] {
+  AB_TRY(rc, drive_ssh(state_->session, deadline, [&] {
            const bool over = state_->ended();  // asked first: what arrived before the end counts
            state_->take_all();
            line = state_->cut_line();
@@ -414,9 +420,9 @@ Result<std::string> SshChannel::read_line(Deadline deadline) {
 
 Result<std::optional<int>> SshChannel::finish(Deadline deadline) {
   ssh_channel channel = state_->channel.get();
-  AB_TRY(sent, drive(state_->session, deadline, [&] { return ssh_channel_send_eof(channel); }));
+  AB_TRY(sent, drive_ssh(state_->session, deadline, [&] { return ssh_channel_send_eof(channel); }));
   static_cast<void>(sent);  // the other side may have closed already
-  AB_TRY(rc, drive(state_->session, deadline, [&] {
+  AB_TRY(rc, drive_ssh(state_->session, deadline, [&] {
            state_->take_all();
            state_->pending.clear();
            state_->scanned = 0;

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,8 @@
 #include "base/public_key.h"
 #include "base/result.h"
 #include "base/ssh_key.h"
+
+struct ssh_channel_struct;
 
 namespace agentbox {
 
@@ -48,8 +51,26 @@ class SshChannel {
   std::unique_ptr<State> state_;
 };
 
+/// What an SSH server may grant besides a session; see SshClient::attempt(). Not auth-agent-req:
+/// the library asks for it without wanting an answer.
+enum class Attempt : std::uint8_t {
+  kNone,  ///< logins: to be tried before one
+  kPassword,
+  kKeyboardInteractive,
+  kTerminal,  ///< on a session channel of its own
+  kVariable,
+  kSftp,
+  kX11,
+  kDirectTcp,  ///< a channel of this type
+  kDirectUnix,
+  kAgentChannel,
+  kX11Channel,
+  kRemoteForward,  ///< a global request
+};
+
 class SshClient {
  public:
+  struct State;
   struct Target {
     std::string host;  ///< address or name
     std::uint16_t port = 0;
@@ -78,11 +99,17 @@ class SshClient {
                              Deadline deadline);
   /// Opens a session channel and starts what the server gives for a shell.
   [[nodiscard]] Result<SshChannel> open_shell(Deadline deadline);
+  /// The same with a command.
+  [[nodiscard]] Result<SshChannel> open_exec(const std::string& command, Deadline deadline);
+  /// Asks for WHAT and gives it back at once: true where the server granted it. An Error where it
+  /// gave no answer: Code::kUnavailable where it ended the connection.
+  [[nodiscard]] Result<bool> attempt(Attempt what, Deadline deadline);
 
  private:
   friend Result<PublicKey> fetch_host_key(const std::string& host, std::uint16_t port,
                                           Deadline deadline);
-  struct State;
+  [[nodiscard]] Result<SshChannel> open_session(
+      const std::function<int(ssh_channel_struct*)>& start, Deadline deadline);
   [[nodiscard]] static Result<SshClient> connect_on(UniqueFd socket, const Target& target,
                                                     Deadline deadline);
   explicit SshClient(std::unique_ptr<State> state);
