@@ -87,6 +87,10 @@ struct Words {
   std::string since;
   std::string event;
   std::uint64_t audit_lines = 0;
+  bool live = false;
+  std::string audit_format;
+  std::string fail_on;
+  std::string out;
   std::string audit_action;
   std::string audit_file;
   std::string audit_box;
@@ -113,6 +117,25 @@ struct Entry {
   void (*declare)(CLI::App&, Words&);
   Command (*build)(const Words&);
 };
+
+// --output json alone asks for the report as JSON too.
+AuditFormat audit_format_called(const Words& words) {
+  if (words.audit_format == "sarif") {
+    return AuditFormat::kSarif;
+  }
+  if (words.audit_format == "html") {
+    return AuditFormat::kHtml;
+  }
+  const bool json =
+      words.audit_format.empty() ? words.output == "json" : words.audit_format == "json";
+  return json ? AuditFormat::kJson : AuditFormat::kText;
+}
+
+AuditFailOn fail_on_called(const std::string& name) {
+  return name == "warning" ? AuditFailOn::kWarning
+         : name == "error" ? AuditFailOn::kError
+                           : AuditFailOn::kNothing;
+}
 
 void add_name(CLI::App& app, Words& words) {
   app.add_option("NAME", words.name, "The box: a small letter, then small letters, digits, hyphens")
@@ -148,7 +171,7 @@ void add_create_options(CLI::App& app, Words& words) {
       ->type_name("AMOUNT");
 }
 
-constexpr std::array<Entry, 22> kEntries = {{
+constexpr std::array<Entry, 23> kEntries = {{
     {"create", "Make a box, start it and prove its key; an equal box that exists is reported",
      false,
      [](CLI::App& app, Words& words) {
@@ -284,6 +307,27 @@ constexpr std::array<Entry, 22> kEntries = {{
     {"doctor",
      "Look for what is wrong with a box and say what to do; exit code 6 where something is", false,
      add_name, [](const Words& words) -> Command { return Doctor{*words.box}; }},
+    {"audit",
+     "Report every claim on a box, and what is weak, with why it matters and the fix; without NAME "
+     "on every box of this machine",
+     false,
+     [](CLI::App& app, Words& words) {
+       app.add_option("NAME", words.name, "The box; without it all of them");
+       app.add_flag("--live", words.live,
+                    "Also connect, and try each thing that must be refused; the box's audit log "
+                    "tells of it");
+       app.add_option("--format", words.audit_format, "text, json, sarif or html")
+           ->check(CLI::IsMember({"text", "json", "sarif", "html"}));
+       app.add_option("--fail-on", words.fail_on,
+                      "End with exit code 6 where something of this severity or above is found")
+           ->check(CLI::IsMember({"warning", "error"}));
+       app.add_option("--out", words.out, "Write the report to this file, mode 0600")
+           ->type_name("FILE");
+     },
+     [](const Words& words) -> Command {
+       return Audit{words.box, words.live, audit_format_called(words),
+                    fail_on_called(words.fail_on), words.out};
+     }},
     {"audit-log",
      "Prove that an audit log is what the door wrote (verify), show its lines (show), or draw its "
      "sessions (timeline); exit code 6 where a line was forged, moved, doubled or taken out",
@@ -464,12 +508,18 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
     output = words.format == "json" ? Output::kJson : output;
   }
   const std::string& given = words.audit_box.empty() ? words.name : words.audit_box;
-  if (chosen.get_option_no_throw("NAME") != nullptr || !words.audit_box.empty()) {
+  const bool all_boxes = chosen.get_name() == "audit" && given.empty();
+  if (!all_boxes && (chosen.get_option_no_throw("NAME") != nullptr || !words.audit_box.empty())) {
     auto name = BoxName::parse(given);
     if (!name.ok()) {
       return misuse(name.error().what, output, "choose a name such as demo or build-1");
     }
     words.box = std::move(name).value();
+  }
+  const bool for_people = words.audit_format == "html" || words.audit_format == "text";
+  if (for_people && words.output == "json" && words.out.empty()) {
+    return misuse("--output json and --format " + words.audit_format + " do not go together",
+                  output, "leave --output out, or add --out FILE");
   }
   if (chosen.get_name() == "handoff" && words.format.empty() == words.bundle.empty()) {
     return misuse("handoff wants either --format or --bundle", output);

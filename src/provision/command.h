@@ -106,6 +106,16 @@ struct Push {
 struct Doctor {
   BoxName name;
 };
+enum class AuditFormat : std::uint8_t { kText, kJson, kSarif, kHtml };
+/// The lowest severity that makes an audit fail.
+enum class AuditFailOn : std::uint8_t { kNothing, kError, kWarning };
+struct Audit {
+  std::optional<BoxName> name;  ///< nothing: every box of this machine
+  bool live = false;            ///< also connects, and tries what must be refused
+  AuditFormat format = AuditFormat::kText;
+  AuditFailOn fail_on = AuditFailOn::kNothing;
+  std::string out;  ///< a file to write instead of standard output
+};
 enum class AuditLogAction : std::uint8_t { kVerify, kShow, kTimeline };
 enum class TimelineForm : std::uint8_t { kText, kSvg, kHtml };
 struct AuditLog {
@@ -142,8 +152,8 @@ struct ShowRole {
 };
 
 using Command = std::variant<Create, ShowStatus, List, Handoff, Suspend, Resume, Verify, Delete,
-                             Call, Logs, Rotate, Revoke, Pull, Push, Doctor, AuditLog, Completion,
-                             Manual, Supervise, Render, Preflight, ShowRole>;
+                             Call, Logs, Rotate, Revoke, Pull, Push, Doctor, Audit, AuditLog,
+                             Completion, Manual, Supervise, Render, Preflight, ShowRole>;
 
 struct Invocation {
   Command command;

@@ -14,14 +14,14 @@
 #include "base/text.h"
 #include "provision/account.h"
 #include "provision/audit_log.h"
-#include "provision/box_side.h"
 #include "provision/host.h"
 #include "provision/key_change.h"
+#include "provision/places.h"
 #include "provision/programs.h"
 #include "provision/proof.h"
-#include "provision/quote.h"
 #include "provision/supervisor.h"
 #include "provision/tools.h"
+#include "provision/wall.h"
 
 namespace agentbox::provision {
 namespace {
@@ -43,17 +43,6 @@ Failure failed(std::string why) { return Failure{Exit::kCheckFailed, std::move(w
 struct Skip {
   std::string why;
 };
-
-// True where PLACE is, or holds, something that the box side has under that name on purpose.
-bool is_box_place(const std::string& place) {
-  const std::string prefix = place == "/" ? place : place + "/";
-  for (const std::string own : {kBoxWorkspace, kBoxHome, kBoxTmp, kBoxOut, "/usr/bin"}) {
-    if (own == place || own.starts_with(prefix)) {
-      return true;
-    }
-  }
-  return false;
-}
 
 class Examination {
  public:
@@ -155,25 +144,8 @@ class Examination {
   }
   Outcome state_modes() const {
     AB_TRY(accounts, find_accounts());
-    const uid_t self = ::geteuid();
-    struct Wanted {
-      std::string path;
-      uid_t owner;
-      mode_t closed;  // bits that nobody may have
-    };
-    std::vector<Wanted> all = {{backend_.store().root(), self, 022},
-                               {paths_.box, self, 022},
-                               {paths_.record, self, 077},
-                               {paths_.known_hosts, self, 022},
-                               {paths_.keys, self, 022},
-                               {paths_.config, self, 022},
-                               {paths_.host_key, accounts.door.uid, 077},
-                               {paths_.door_state, accounts.door.uid, 077},
-                               {paths_.door_own, accounts.door.uid, 077}};
-    if (!record().identity_file.empty()) {
-      all.push_back({record().identity_file, self, 077});
-    }
-    for (const Wanted& wanted : all) {
+    const auto all = wanted_places(backend_.store(), record(), accounts);
+    for (const WantedPlace& wanted : all) {
       struct stat info {};
       if (::stat(wanted.path.c_str(), &info) != 0) {
         return failed(errno_error(wanted.path).what);
@@ -274,31 +246,17 @@ class Examination {
     }
     return std::string();
   }
-  // What must not be there when looked at from inside.
-  [[nodiscard]] std::vector<std::string> hidden_places() const {
-    std::vector<std::string> places = {backend_.store().root(), paths_.host_key, "/root",
-                                       "/etc/shadow",           "/etc/ssh",      "/var/lib"};
-    if (!record().identity_file.empty()) {
-      places.push_back(record().identity_file);
-    }
-    if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
-      places.emplace_back(home);
-    }
-    std::erase_if(places, is_box_place);
-    return places;
-  }
   Outcome wall() {
-    std::string command = "for each in";
-    for (const std::string& place : hidden_places()) {
-      command += " " + shell_quote(place);
+    const auto places = hidden_places(backend_.store(), record());
+    AB_TRY(seen, seen_from_inside(*session_, places));
+    if (seen.empty()) {
+      return std::to_string(places.size()) + " places, and processes";
     }
-    command +=
-        "; do test ! -e \"$each\" || printf 'it sees %s; ' \"$each\"; done; "
-        // Processes of this machine would show here; in the box only its own do.
-        "test \"$(cat /proc/1/comm)\" = agent-box || printf 'it is not alone among processes; '";
-    AB_TRY(said, run_program(*session_, "/bin/sh", {"-c", command}));
-    return said.empty() ? Outcome(std::to_string(hidden_places().size()) + " places, and processes")
-                        : Outcome(failed(escape_text(said, 400)));
+    std::string all;
+    for (const std::string& place : seen) {
+      all += "it sees " + place + "; ";
+    }
+    return failed(std::move(all));
   }
 
   const LocalBackend& backend_;

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "provision/audit/command.h"
 #include "provision/audit_log.h"
 #include "provision/backend_commands.h"
 #include "provision/cli.h"
@@ -89,6 +90,7 @@ class Runner : public BackendCommands {
   Answer<Report> operator()(const Pull& command) const { return pull(backend_.store(), command); }
   Answer<Report> operator()(const Push& command) const { return push(backend_.store(), command); }
   Answer<Report> operator()(const Doctor& command) const { return doctor(backend_, command.name); }
+  Answer<Report> operator()(const Audit& command) const { return audit::audit(backend_, command); }
   Answer<Report> operator()(const AuditLog& command) const {
     return audit_log(backend_.store(), command);
   }

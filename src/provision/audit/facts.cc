@@ -2,7 +2,6 @@
 #include "provision/audit/facts.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/text.h"
 
@@ -211,31 +210,6 @@ void read_process(Members item, ProcessFact& out) {
   }
 }
 
-// What follows `NAME:` and blanks on a line of TEXT.
-std::string_view status_field(std::string_view text, std::string_view name) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line = text.substr(at, end - at);
-    if (line.starts_with(name) && line.substr(name.size()).starts_with(":")) {
-      line.remove_prefix(name.size() + 1);
-      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-      return line;
-    }
-    at = end + 1;
-  }
-  return {};
-}
-
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (std::size_t at = text.find_first_not_of(" \t"); at != std::string_view::npos;) {
-    const std::size_t end = std::min(text.find_first_of(" \t", at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = text.find_first_not_of(" \t", end);
-  }
-  return words;
-}
-
 }  // namespace
 
 Result<Policy> read_policy(std::string_view text) {
@@ -264,33 +238,6 @@ Result<Isolation> read_isolation(std::string_view text) {
   }
   AB_CHECK(std::move(status));
   return isolation;
-}
-
-Result<ProcessFact> read_process_status(std::string_view text) {
-  const auto uids = words_of(status_field(text, "Uid"));
-  const auto gids = words_of(status_field(text, "Gid"));
-  const auto pids = words_of(status_field(text, "NSpid"));
-  const auto pid = parse_decimal(status_field(text, "Pid"));
-  const auto filter = parse_decimal(status_field(text, "Seccomp"));
-  if (uids.size() != 4 || gids.size() != 4 || !pid.ok()) {
-    return Error{Code::kInvalid, "no status of a process"};
-  }
-  ProcessFact fact;
-  fact.pid = static_cast<std::int64_t>(*pid);
-  // The effective one; where they differ the highest right counts.
-  for (const auto& [words, out] : {std::pair(&uids, &fact.uid), std::pair(&gids, &fact.gid)}) {
-    const auto number = parse_decimal((*words)[1]);
-    if (!number.ok()) {
-      return Error{Code::kInvalid, "no status of a process"};
-    }
-    *out = *number;
-  }
-  fact.effective = status_field(text, "CapEff");
-  fact.bounding = status_field(text, "CapBnd");
-  fact.no_new_privileges = status_field(text, "NoNewPrivs") == "1";
-  fact.filter = filter.ok() ? *filter : 0;
-  fact.pid_depth = std::max<std::size_t>(pids.size(), 1);
-  return fact;
 }
 
 }  // namespace agentbox::provision::audit

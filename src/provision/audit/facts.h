@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/process_status.h"
 #include "base/result.h"
 
 namespace agentbox::provision::audit {
@@ -67,18 +68,10 @@ struct Policy {
 /// Strict: a member that is missing or of another kind is an Error that names it.
 [[nodiscard]] Result<Policy> read_policy(std::string_view text);
 
-/// One process of a box, as /proc/PID/status has it.
-struct ProcessFact {
+/// One process of a box.
+struct ProcessFact : ProcessStatus {
   std::string role;  ///< monitor, listener, network, box
-  std::int64_t pid = 0;
-  std::uint64_t uid = 0;
-  std::uint64_t gid = 0;
-  std::string effective;  ///< capabilities, 16 hex digits
-  std::string bounding;
-  bool no_new_privileges = false;
-  std::uint64_t filter = 0;  ///< Seccomp: 2 is a filter
   std::optional<bool> inspectable;
-  std::uint64_t pid_depth = 1;           ///< pid namespaces it lies in
   std::vector<std::string> descriptors;  ///< of a network child: `NUMBER WHAT`
 };
 
@@ -89,9 +82,6 @@ struct Isolation {
 };
 inline constexpr std::size_t kMaxIsolationBytes = 64U << 10U;
 [[nodiscard]] Result<Isolation> read_isolation(std::string_view text);
-
-/// The fields of a /proc/PID/status text; role and inspectable are the caller's.
-[[nodiscard]] Result<ProcessFact> read_process_status(std::string_view text);
 
 /// A file or folder and how it should be.
 struct Place {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 
 #include "base/text.h"
 
@@ -42,10 +43,6 @@ std::string octal(std::uint64_t mode) {
     digits.insert(digits.begin(), static_cast<char>('0' + (mode & 7U)));
   }
   return "0" + digits;
-}
-
-bool has_any_right(std::string_view hex) {
-  return hex.empty() || hex.find_first_not_of('0') != std::string_view::npos;
 }
 
 bool is_loopback(std::string_view address) {
@@ -236,7 +233,7 @@ std::string rights_text(const ProcessFact& process) {
 
 void judge_process(const ProcessFact& process, Findings& out) {
   const std::string name = process_name(process);
-  if (process.uid == 0 || has_any_right(process.effective)) {
+  if (process.uid == 0 || has_capability(process.effective)) {
     out.push_back({RuleId::kRights, name,
                    "uid " + std::to_string(process.uid) + ", capabilities " + process.effective});
   }
@@ -329,14 +326,23 @@ void judge_isolation(const BoxFacts& facts, Findings& out) {
   }
 }
 
-void judge_live(const BoxFacts& facts, Findings& out) {
-  for (const Trial& trial : facts.trials) {
+// What could not be tried for one reason is one finding.
+void judge_trials(const std::vector<Trial>& trials, Findings& out) {
+  std::map<std::string, std::vector<std::string>> untried;
+  for (const Trial& trial : trials) {
     if (!trial.tried) {
-      out.push_back({RuleId::kTrialFailed, trial.what, trial.got});
+      untried[trial.got].push_back(trial.what);
     } else if (!trial.held) {
       out.push_back({RuleId::kTrialGranted, trial.what, trial.got});
     }
   }
+  for (const auto& [reason, what] : untried) {
+    out.push_back({RuleId::kTrialFailed, reason, joined(what)});
+  }
+}
+
+void judge_live(const BoxFacts& facts, Findings& out) {
+  judge_trials(facts.trials, out);
   for (const std::string& place : facts.behind_wall) {
     out.push_back({RuleId::kWallOpen, place, "it is there when looked for from inside the box"});
   }

@@ -121,7 +121,7 @@ std::vector<std::string> process_row(const ProcessFact& process, const std::stri
   return {process.role,
           std::to_string(process.pid),
           std::to_string(process.uid) + ":" + std::to_string(process.gid),
-          process.effective,
+          has_capability(process.effective) ? process.effective : "none",
           yes_no(process.no_new_privileges),
           process.filter == 2 ? "yes" : "no",
           process.inspectable ? yes_no(*process.inspectable) : "not known",

@@ -8,7 +8,7 @@ namespace agentbox::provision::audit {
 namespace {
 
 /// A cell that is longer than this is shown whole, and does not push the others to the right.
-constexpr std::size_t kWidestColumn = 34;
+constexpr std::size_t kWidestColumn = 60;
 
 // escape_text() doubles backslashes and hides nothing; a terminal sees printable ASCII alone.
 std::string shown(const std::string& text) { return escape_text(text); }

@@ -60,7 +60,7 @@ display:flex;flex-direction:column;align-items:flex-start;gap:4px;break-inside:a
 .table{background:var(--card);border:1px solid var(--line);border-radius:8px;overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:13.5px}
 th,td{padding:7px 12px;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
-td{overflow-wrap:anywhere;min-width:72px}
+td{overflow-wrap:anywhere;min-width:84px}
 th{color:var(--soft);font-weight:600;white-space:nowrap}
 tr:last-child td{border-bottom:0}
 @media (max-width:720px){main{padding:18px 12px 40px}h1{font-size:22px}

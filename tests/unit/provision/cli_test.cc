@@ -80,6 +80,13 @@ TEST_CASE("each command is understood") {
   CHECK(command<Pull>({"pull", "a", "b", "-"}).local == "-");
   CHECK(command<Push>({"push", "a", "-", "b"}).remote == "b");
   command<Doctor>({"doctor", "a"});
+  CHECK_FALSE(command<Audit>({"audit"}).name);
+  CHECK(command<Audit>({"audit", "a", "--live"}).live);
+  CHECK(command<Audit>({"audit", "a"}).fail_on == AuditFailOn::kNothing);
+  CHECK(command<Audit>({"audit", "a", "--fail-on", "error"}).fail_on == AuditFailOn::kError);
+  CHECK(command<Audit>({"audit", "a", "--format", "sarif"}).format == AuditFormat::kSarif);
+  CHECK(command<Audit>({"audit", "a", "--output", "json"}).format == AuditFormat::kJson);
+  CHECK(command<Audit>({"audit", "--format", "html", "--out", "x"}).out == "x");
   CHECK(command<AuditLog>({"audit-log", "show", "--box", "a", "--since", "2h"}).since == "2h");
   CHECK(command<AuditLog>({"audit-log", "show", "--box", "a"}).box->text() == "a");
   CHECK(command<AuditLog>({"audit-log", "show", "audit.log"}).file == "audit.log");
@@ -132,7 +139,10 @@ TEST_CASE("wrong command lines are told apart from everything else, with a next 
       {"audit-log", "verify", "f", "--lines", "3"},
       {"audit-log", "show", "f", "--format", "svg"},
       {"audit-log", "timeline", "f", "--event", "auth"},
-      {"audit", "a"},
+      {"audit", "Bad"},
+      {"audit", "a", "--format", "pdf"},
+      {"audit", "a", "--fail-on", "note"},
+      {"audit", "a", "--format", "html", "--output", "json"},
       {"list", "--output", "xml"},
   };
   for (const Words& words : wrong) {

@@ -170,21 +170,6 @@ TEST_CASE("names of secrets") {
   }
 }
 
-TEST_CASE("what a process says of itself in proc") {
-  const auto process = read_process_status(
-      "Name:\tagentbox-net\nPid:\t12\nUid:\t990\t991\t990\t990\nGid:\t5\t6\t5\t5\nNSpid:\t12\t3\n"
-      "CapEff:\t0000000000000000\nCapBnd:\t000001ffffffffff\nNoNewPrivs:\t1\nSeccomp:\t2\n");
-  REQUIRE(process.ok());
-  CHECK(process->pid == 12);
-  CHECK(process->uid == 991);
-  CHECK(process->gid == 6);
-  CHECK(process->pid_depth == 2);
-  CHECK(process->filter == 2);
-  CHECK(process->no_new_privileges);
-  CHECK_FALSE(read_process_status("Pid:\t1\n").ok());
-  CHECK_FALSE(read_process_status("").ok());
-}
-
 TEST_CASE("an isolation report that is not whole is refused") {
   const std::string good =
       R"({"written":"x","processes":[{"role":"monitor","pid":1,"uid":2,"gid":3,"effective":"0",)"
