@@ -154,7 +154,7 @@ SARIF = {
 
 
 def audit(box, *words, status=0):
-    result = programs.provision("audit", box.name, "--format", "json", *words)
+    result = box.run("audit", box.name, "--format", "json", *words)
     assert result.returncode == status, result
     report = json.loads(result.stdout)
     jsonschema.validate(report, REPORT)
@@ -211,6 +211,18 @@ def test_system_info_shows_the_same_without_a_path_or_a_pid(box):
     for role in ("monitor: ", "listener: ", "network: "):
         assert role in said, said
     assert "system call filter" in said and "and 0 other" in said and "/" not in said
+
+
+@pytest.mark.skipif(not programs.AS_ROOT, reason="only root can become another user")
+def test_the_box_of_an_ordinary_user_is_sound_too():
+    box = LocalBox("plain")
+    box.run_as("nobody")
+    box.create()
+    try:
+        told = audit(box, "--live")
+        assert rules(told) == ALWAYS, told["findings"]
+    finally:
+        box.delete()
 
 
 # Weakened boxes

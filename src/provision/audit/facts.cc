@@ -97,6 +97,8 @@ void read_lines(Members root, Policy& out) {
       out.requests.push_back(std::move(line));
     } else if (section == "login") {
       out.logins.push_back(std::move(line));
+    } else if (section == "weakening" && line.what != "none") {
+      out.weakenings.push_back(std::move(line));
     } else if (section == "algorithms") {
       out.algorithms.push_back(std::move(line));
     } else if (section == "limit") {

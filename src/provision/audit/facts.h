@@ -56,6 +56,7 @@ struct Policy {
   std::vector<Line> logins;
   std::vector<Line> requests;
   std::vector<Line> algorithms;
+  std::vector<Line> weakenings;  ///< those that the door itself names
   LibraryFact library;
   std::string host_fingerprint;
   std::string host_key_error;

@@ -77,6 +77,20 @@ std::vector<std::string> weak_ones(std::string_view list) {
   return weak;
 }
 
+// Those that have a rule of their own are not told twice.
+void judge_weakenings(const Policy& policy, Findings& out) {
+  static constexpr std::array<std::string_view, 4> kJudgedAlone = {"keys_trust", "pass_env",
+                                                                   "libssh", "sanitizer build"};
+  for (const Line& weakening : policy.weakenings) {
+    const bool alone =
+        std::any_of(kJudgedAlone.begin(), kJudgedAlone.end(),
+                    [&](std::string_view start) { return weakening.what.starts_with(start); });
+    if (!alone) {
+      out.push_back({RuleId::kNamedWeakening, weakening.what, weakening.gets});
+    }
+  }
+}
+
 void judge_limits(const BoxFacts& facts, const Policy& policy, Findings& out) {
   for (const LimitFact& limit : policy.limits) {
     const auto* const bound = std::find_if(kBounds.begin(), kBounds.end(), [&](const Bound& each) {
@@ -150,6 +164,7 @@ void judge_policy(const BoxFacts& facts, Findings& out) {
   judge_limits(facts, policy, out);
   judge_requests(policy, out);
   judge_library(facts, policy.library, out);
+  judge_weakenings(policy, out);
 }
 
 void judge_key(const BoxFacts& facts, const KeyFact& key, Findings& out) {

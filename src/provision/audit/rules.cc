@@ -63,6 +63,11 @@ constexpr std::array kRules = {
          "libssh_backports_acknowledged vouches for one version, and another one runs.",
          "Look at the changelog of the version that runs and set the option to it, or take it out.",
          "CWE-1395"},
+    Rule{kNamedWeakening, "AB013", Severity::kError, "the door names a weakening of its own",
+         "Its configuration or its build gives up something that it otherwise promises.",
+         "Take the option back, or install a released build; `agentbox-sshd --check` says which it "
+         "is.",
+         "CWE-1188"},
     Rule{kBadKeyLine, "AB020", Severity::kWarning, "a line of authorized_keys counts for nothing",
          "Somebody meant to let a key in, or to limit one, and it has no effect.",
          "Correct the line, or `agentbox-provision rotate NAME`, which writes the file anew.",

@@ -25,6 +25,7 @@ enum class RuleId : std::uint8_t {
   kLibraryFloor,
   kLibraryHole,
   kStaleAcknowledgement,
+  kNamedWeakening,
   kBadKeyLine,
   kKeysRefused,
   kSharedKey,

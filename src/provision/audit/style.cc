@@ -67,7 +67,7 @@ tr:last-child td{border-bottom:0}
 .map{flex-direction:column}.way{flex:none;padding:8px 0}
 .way i{width:0;height:22px;border-top:0;border-left:2px solid var(--soft)}
 .way i::after{right:-6px;top:auto;bottom:-6px;border-left-color:transparent;border-top-color:var(--soft)}
-thead{display:none}table,tbody,tr,td{display:block}
+th{white-space:normal}.matrix{gap:5px}.matrix li{padding:6px 10px}thead{display:none}table,tbody,tr,td{display:block}
 tr{padding:8px 0;border-bottom:1px solid var(--line)}tr:last-child{border-bottom:0}
 td{border:0;padding:2px 12px;min-width:0}
 td:empty{display:none}
@@ -75,7 +75,7 @@ td::before{content:attr(data-column) ": ";color:var(--soft)}}
 @media print{:root{color-scheme:light;--page:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb;
 --bad:#b3261e;--bad-tint:#fff;--warn:#8a5a00;--warn-tint:#fff;--good:#1b6e3c;--good-tint:#fff;
 --cool:#1d5fa8;--cool-tint:#fff}
-body{font-size:10.5pt}main{max-width:none;padding:0}table{font-size:8.5pt}th,td{padding:3px 6px}td{min-width:0}
+body{font-size:10.5pt}main{max-width:none;padding:0}table{font-size:8.5pt}th,td{padding:3px 6px}th{white-space:normal}td{min-width:48px}
 .table{overflow:visible}tr{break-inside:avoid}h2,h3{break-after:avoid}
 .tag,.verdict{border:1px solid currentColor}}
 )css";

@@ -46,6 +46,10 @@ class LocalBox:
             [program, *words], seconds=seconds, env=environment, cwd="/", **account
         )
 
+    def run(self, *words, **arguments):
+        """agentbox-provision to its end, as the box's operator."""
+        return self._runner(*words, **arguments)
+
     def provision(self, verb, *words, seconds=60.0):
         """The JSON that a successful agentbox-provision VERB NAME prints."""
         result = ok(self._runner(verb, self.name, *words, "--output", "json", seconds=seconds))

@@ -35,6 +35,11 @@ const std::vector<Weakness>& weaknesses() {
        }},
       {RuleId::kStaleAcknowledgement,
        [](BoxFacts& box) { box.policy->library.acknowledged = "0.10.6-0+deb12u2"; }},
+      {RuleId::kNamedWeakening,
+       [](BoxFacts& box) {
+         box.policy->weakenings = {{"sanitizer build", "told by its own rule"},
+                                   {"a defence is left out", "closed-descriptors"}};
+       }},
       {RuleId::kBadKeyLine,
        [](BoxFacts& box) {
          box.policy->key_problems = {{"3", "no key"}};
