@@ -33,9 +33,9 @@ constexpr std::array<std::string_view, 4> kMayStart = {
     "shell", "exec, any command", "subsystem mcp", "global keepalive@openssh.com"};
 
 /// No algorithm of the door's has one of these in its name.
-constexpr std::array<std::string_view, 12> kWeakParts = {
-    "sha1", "ssh-rsa", "ssh-dss", "-cbc",   "3des",           "arcfour",
-    "md5",  "umac",    "none",    "group1", "group-exchange", "ripemd"};
+constexpr std::array<std::string_view, 11> kWeakParts = {
+    "sha1", "ssh-rsa", "ssh-dss", "-cbc",           "3des",  "arcfour",
+    "md5",  "umac",    "group1",  "group-exchange", "ripemd"};
 
 std::string octal(std::uint64_t mode) {
   std::string digits;
@@ -58,9 +58,11 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 bool is_weak(std::string_view algorithm) {
-  return std::any_of(kWeakParts.begin(), kWeakParts.end(), [&](std::string_view part) {
-    return algorithm.find(part) != std::string_view::npos;
-  });
+  // As a whole name: lists say in words too why something is not offered.
+  return algorithm == "none" ||
+         std::any_of(kWeakParts.begin(), kWeakParts.end(), [&](std::string_view part) {
+           return algorithm.find(part) != std::string_view::npos;
+         });
 }
 
 // The weak ones of a comma-separated list.

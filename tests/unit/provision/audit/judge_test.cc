@@ -118,6 +118,14 @@ TEST_CASE("every rule has a weakness that it finds, a code of its own, and words
   }
 }
 
+TEST_CASE("no encryption at all is a weak algorithm") {
+  BoxFacts facts = sound_box();
+  facts.policy->algorithms[0].gets += ",none";
+  const auto found = judge(facts);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].subject == "none");
+}
+
 TEST_CASE("errors come before warnings") {
   BoxFacts facts = sound_box();
   facts.policy->pass_env = {"LANG", "API_KEY"};

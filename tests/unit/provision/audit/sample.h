@@ -43,6 +43,7 @@ inline BoxFacts sound_box() {
                      {"pty-req", "refused: a terminal would break the protocol's lines"}};
   policy.algorithms = {{"ciphers", "chacha20-poly1305@openssh.com,aes256-ctr"},
                        {"macs", "hmac-sha2-256-etm@openssh.com"},
+                       {"post-quantum key exchange", "none: this SSH library has none"},
                        {"compression", "none"}};
   policy.library = {"0.10.6/openssl", "0.10.6-0+deb12u3", "", false, "0.10.6", false, {}};
   policy.host_fingerprint = "SHA256:host";
