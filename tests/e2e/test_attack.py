@@ -135,11 +135,9 @@ def raw(data):
 AUTH = byte(USERAUTH_REQUEST) + string("agent") + string("ssh-connection") + string("none")
 SESSION = byte(OPEN) + string("session") + number(0) + number(1 << 20) + number(1 << 15)
 EARLY = {
-    "a packet for a version": raw(struct.pack(">IB", 12, 6) + bytes(12)),
     "version 1": raw(b"SSH-1.99-old\r\n" * 3),
     "two versions": raw(b"SSH-2.0-a\r\nSSH-2.0-b\r\n"),
     "a version without an end": raw(b"SSH-2.0-" + b"x" * 70_000),
-    "a version with a zero": raw(b"SSH-2.0-\0\r\n\0\0\0\0"),
     "a packet of 4 GiB": raw(b"SSH-2.0-a\r\n" + b"\xff" * 64),
     "a packet of nothing": raw(b"SSH-2.0-a\r\n" + bytes(64)),
     "all padding": raw(b"SSH-2.0-a\r\n" + struct.pack(">IB", 12, 12) + bytes(11)),
@@ -169,10 +167,17 @@ EARLY = {
     "1,000 wrong guesses": guesses(1000, right=False),
     "1,000 right guesses": guesses(1000, right=True),
     "a spoiled exchange": spoiled_exchange,
-    "a spoiled length": spoiled_after_keys(1),
-    "a spoiled low bit of a length": spoiled_after_keys(3),
     "a spoiled packet": spoiled_after_keys(6),
     "a spoiled tag": spoiled_after_keys(-1),
+}
+
+
+# To the server these are the beginning of something longer.
+UNFINISHED = {
+    "a packet for a version": raw(struct.pack(">IB", 12, 6) + bytes(12)),
+    "a version with a zero": raw(b"SSH-2.0-\0\r\n\0\0\0\0"),
+    "a spoiled length": spoiled_after_keys(1),
+    "a spoiled low bit of a length": spoiled_after_keys(3),
 }
 
 
@@ -182,6 +187,21 @@ def test_nonsense_before_the_keys_ends_its_connection(besieged, row):
         EARLY[row](client)
         assert client.is_ended(GRACE * 3)
     assert_not_in(besieged, client)
+
+
+def test_nonsense_that_could_be_the_beginning_of_more_is_ended_with_the_grace(besieged):
+    """Side by side, as each waits for as long as it is let."""
+
+    def attack(row):
+        with Attacker(besieged) as client:
+            UNFINISHED[row](client)
+            return row, client, client.is_ended(GRACE * 3)
+
+    with ThreadPoolExecutor(len(UNFINISHED)) as pool:
+        outcomes = list(pool.map(attack, UNFINISHED))
+    assert not [row for row, _, ended in outcomes if not ended]
+    for _, client, _ in outcomes:
+        assert_not_in(besieged, client)
 
 
 SLIPPED_IN = {
