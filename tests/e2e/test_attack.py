@@ -602,11 +602,11 @@ STAGES = {
 
 
 def half(client):
-    """The first half of what could come next: a packet that never ends."""
-    if client.server_version is None and not hasattr(client, "own_init"):
-        client.raw(b"SSH-2.0-ha")
-    else:
+    """The first half of what could come next: a version or a packet that never ends."""
+    if client.said_version:
         client.say_half(byte(IGNORE) + string("x" * 200))
+    else:
+        client.raw(b"SSH-2.0-ha")
 
 
 def test_who_thinks_about_the_host_key_has_the_whole_grace(besieged):

@@ -101,6 +101,7 @@ class Attacker:
 
     VERSION = b"SSH-2.0-attacker"
     cipher = GCM
+    said_version = False
 
     def __init__(self, door):
         self.door = door
@@ -199,6 +200,7 @@ class Attacker:
 
     def version(self):
         self.raw(self.VERSION + b"\r\n")
+        self.said_version = True
         return self
 
     def begin_exchange(self, methods=CURVE, strict=False, follows=False, cipher=GCM):
