@@ -110,13 +110,35 @@ Status LogWriter::begin_piece() {
   return {};
 }
 
+// Says where output is missing, as soon as there is room for that much. A log that has its end may
+// not go on behind it.
+bool LogWriter::close_gap() {
+  if (lost_ == told_) {
+    return true;
+  }
+  if (!rotate_ || (end_ - begin_ >= piece_bytes_ && !begin_piece().ok())) {
+    return false;
+  }
+  const std::string note =
+      "\n[" + std::to_string(lost_ - told_) + " bytes of output are not here: the disk was full]\n";
+  const ssize_t wrote = ::write(file_.get(), note.data(), note.size());
+  if (wrote != static_cast<ssize_t>(note.size())) {
+    if (wrote > 0 && ::ftruncate(file_.get(), static_cast<off_t>(end_ - begin_)) != 0) {
+      end_ += static_cast<std::uint64_t>(wrote);
+    }
+    return false;
+  }
+  end_ += note.size();
+  told_ = lost_;
+  return true;
+}
+
 void LogWriter::add(std::string_view bytes) {
-  while (!bytes.empty() && lost_ == 0) {
-    const std::uint64_t room = piece_bytes_ - (end_ - begin_);
+  bool goes_on = close_gap();
+  while (!bytes.empty() && goes_on) {
+    const std::uint64_t room = piece_bytes_ - std::min(piece_bytes_, end_ - begin_);
     if (room == 0) {
-      if (!rotate_ || !begin_piece().ok()) {
-        break;
-      }
+      goes_on = rotate_ && begin_piece().ok();
       continue;
     }
     const std::string_view part =

@@ -30,12 +30,12 @@ class LogWriter {
 
   /// The offset behind the last byte that is on disk.
   [[nodiscard]] std::uint64_t end() const { return end_; }
-  /// Bytes that are in no file. Once there are any, all that follow are lost too: a log with holes
-  /// would mislead.
+  /// Bytes that are in no file. Where a log that rotates goes on behind them, a line in it says so.
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
  private:
   [[nodiscard]] Status begin_piece();
+  [[nodiscard]] bool close_gap();
 
   int folder_;
   std::uint64_t piece_bytes_;
@@ -46,6 +46,7 @@ class LogWriter {
   bool has_previous_ = false;
   std::uint64_t end_ = 0;
   std::uint64_t lost_ = 0;
+  std::uint64_t told_ = 0;  // of them, those that a line in the log speaks of
 };
 
 /// A part of a log and where it lies.

@@ -104,16 +104,24 @@ def test_a_move_to_a_full_disk_leaves_the_source(disk, tmp_path):
 def test_commands_and_jobs_go_on_where_their_output_has_no_room(disk, tmp_path):
     out = disk(tmp_path / "out", "1m")
     with bare_session(tmp_path) as session:
-        job = session.call("process_start", {"command": "while read x; do echo $x; done; echo end", "name": "early"})
+        burst = "burst) seq 100000; touch burst-is-over;;"
+        command = f"while read x; do case $x in {burst} *) echo $x;; esac; done; echo end"
+        job = session.call("process_start", {"command": command, "name": "early"})
         fill(out)
         said = session.shell("seq 100000; echo done", max_output_bytes=1000)
         assert said["exit_code"] == 0 and said["stdout"].endswith("done\n"), said
         assert "SPAWN_FAILED" in (said := failure(session, "process_start", {"command": "true", "name": "late"})), said
         assert "No space left" in said
-        # A job that runs neither ends nor blocks.
-        session.call("process_input", {"process_id": "early", "data": "word\n" * 2000, "wait_seconds": 0})
+        # A job that runs neither ends nor blocks: more than its pipe holds has been taken.
+        session.call("process_input", {"process_id": "early", "data": "burst\n", "wait_seconds": 0})
+        wait_until("all is written", (tmp_path / "ws" / "burst-is-over").exists)
         empty(out)
-        session.call("process_input", {"process_id": "early", "data": "after\n", "wait_for_pattern": "after", "wait_seconds": 10})
+        # With the room its log goes on, and says what is missing.
+        said = session.call(
+            "process_input", {"process_id": "early", "data": "after\n", "wait_for_pattern": "^after$", "wait_seconds": 10}
+        )
+        read = session.call("process_output", {"process_id": "early", "cursor": 0, "max_bytes": 262_144})["output"]
+        assert "bytes of output are not here: the disk was full]\n" in read and "after\n" in read, (said, read[-200:])
         session.call("process_input", {"process_id": "early", "eof": True, "wait_seconds": 0})
         ended = session.call("process_output", {"process_id": "early", "wait_for": "exit", "wait_seconds": 10})
         assert ended["status"] == "exited" and ended["exit_code"] == 0, ended

@@ -24,7 +24,7 @@ constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
 "cursor":{"type":"integer","description":"Start of this piece, in bytes of the whole output."},
 "next_cursor":{"type":"integer","description":"Pass this next time: nothing is left out between."},
 "dropped_bytes":{"type":"integer","description":"Bytes before cursor that are gone: the log was rotated."},
-"lost_bytes":{"type":"integer","description":"Bytes at the end that no log has: the disk or the limit was full."},
+"lost_bytes":{"type":"integer","description":"Bytes that no log has: the disk or the limit was full."},
 "matched":{"type":"boolean"},
 "eof":{"type":"boolean","description":"The process ended and all of its output was read."}},
 "required":["process_id","status","exit_code","output","encoding","cursor","next_cursor","eof"]})";
