@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/utc.h"
+#include "provision/duration.h"
 
 namespace agentbox::provision {
 namespace {
@@ -52,22 +53,6 @@ std::string one_word(const std::string& text) {
   return quoted + "\"";
 }
 
-// `90s`, `10m`, `2h`, `7d` in milliseconds.
-std::optional<std::int64_t> parse_age(std::string_view text) {
-  constexpr std::array<std::pair<char, std::int64_t>, 4> kUnits = {
-      {{'s', 1000}, {'m', 60'000}, {'h', 3'600'000}, {'d', 86'400'000}}};
-  constexpr std::uint64_t kMost = 100'000;
-  for (const auto& [unit, milliseconds] : kUnits) {
-    if (text.ends_with(unit)) {
-      const auto number = parse_decimal(text.substr(0, text.size() - 1));
-      return number.ok() && *number <= kMost
-                 ? std::optional(static_cast<std::int64_t>(*number) * milliseconds)
-                 : std::nullopt;
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<AuditLine> parse_audit_line(std::string_view text) {
@@ -97,8 +82,8 @@ bool matches(const AuditFilter& filter, const AuditLine& line) {
 }
 
 Result<std::string> parse_since(std::string_view text, std::int64_t now_ms) {
-  if (const auto age = parse_age(text)) {
-    return format_time(std::max<std::int64_t>(now_ms - *age, 0));
+  if (const auto age = parse_duration(text)) {
+    return format_time(std::max<std::int64_t>(now_ms - *age * 1000, 0));
   }
   constexpr std::array<std::size_t, 5> kLengths = {10, 13, 16, 19, 23};  // day to milliseconds
   const std::string_view bare = text.ends_with('Z') ? text.substr(0, text.size() - 1) : text;

@@ -1,11 +1,13 @@
 // edge: what both kinds of boxes can be asked: those on this machine and those in a cluster.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "provision/answer.h"
 #include "provision/command.h"
+#include "provision/key_change.h"
 #include "provision/report.h"
 
 namespace agentbox::provision {
@@ -40,6 +42,11 @@ class Backend {
   /// Locks out KEY (a fingerprint, or a file with its public half) for good, and ends its sessions.
   [[nodiscard]] virtual Answer<KeysDone> revoke(const BoxName& name, const std::string& key,
                                                 bool evict) const = 0;
+
+  /// Puts what CHANGE makes of the box's record in force, and proves what can be proven of it.
+  using Change = std::function<Answer<KeyChange>(const BoxRecord&)>;
+  [[nodiscard]] virtual Answer<KeysDone> change(const BoxName& name,
+                                                const Change& change) const = 0;
 
   /// PROBE: also whether it answers on its pinned host key, where it can be reached from here.
   [[nodiscard]] virtual Answer<BoxView> view(const BoxName& name, bool probe) const = 0;

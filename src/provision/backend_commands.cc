@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "provision/bundle.h"
+#include "provision/certificates.h"
 
 namespace agentbox::provision {
 namespace {
@@ -94,7 +95,21 @@ Answer<Report> BackendCommands::operator()(const Rotate& command) const {
   return rotated_report(done);
 }
 
+Answer<Report> BackendCommands::operator()(const CaTrust& command) const {
+  AB_TRY(authorities, authorities_of(command.ca));
+  AB_TRY(done, any_.change(command.box, [&](const BoxRecord& record) {
+    return trust_authorities(record, authorities);
+  }));
+  return trusted_report(done);
+}
+
 Answer<Report> BackendCommands::operator()(const Revoke& command) const {
+  if (command.key.empty()) {
+    AB_TRY(done, any_.change(command.name, [&](const BoxRecord& record) {
+      return revoke_serial(record, command.serial);
+    }));
+    return revoked_serial_report(done, command.serial);
+  }
   AB_TRY(done, any_.revoke(command.name, command.key, command.evict));
   return revoked_report(done);
 }

@@ -20,6 +20,7 @@ class BackendCommands {
   Answer<Report> operator()(const Resume& command) const;
   Answer<Report> operator()(const Delete& command) const;
   Answer<Report> operator()(const Rotate& command) const;
+  Answer<Report> operator()(const CaTrust& command) const;
   Answer<Report> operator()(const Revoke& command) const;
 
  private:

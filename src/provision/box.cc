@@ -121,9 +121,24 @@ Result<std::string> parse_host_key(const Json& object) {
   return *text;
 }
 
-std::vector<std::string> sorted_keys(const BoxSpec& spec) {
+Result<std::vector<std::uint64_t>> parse_serials(const Json& object) {
+  const Json* list = find_member(object, "revoked_serials");
+  if (list == nullptr || !list->is_array() || list->size() > kMaxRevokedSerials) {
+    return broken("revoked_serials must be a list of numbers");
+  }
+  std::vector<std::uint64_t> serials;
+  for (const Json& item : *list) {
+    if (!item.is_number_unsigned()) {
+      return broken("revoked_serials must be a list of numbers");
+    }
+    serials.push_back(item.get<std::uint64_t>());
+  }
+  return serials;
+}
+
+std::vector<std::string> sorted_prints(const std::vector<NamedKey>& keys) {
   std::vector<std::string> prints;
-  for (const NamedKey& entry : spec.keys) {
+  for (const NamedKey& entry : keys) {
     prints.push_back(entry.key.fingerprint());
   }
   std::sort(prints.begin(), prints.end());
@@ -162,12 +177,16 @@ std::vector<std::string> differences(const BoxSpec& existing, const BoxSpec& wan
       found.push_back(std::string(what) + " is " + is + ", asked for is " + asked);
     }
   };
-  compare("keys", joined(sorted_keys(existing), "one made here"),
-          joined(sorted_keys(wanted), "one made here"));
+  compare("keys", joined(sorted_prints(existing.keys), "one made here"),
+          joined(sorted_prints(wanted.keys), "one made here"));
   compare("identity", or_none(existing.identity, "none given"),
           or_none(wanted.identity, "none given"));
   compare("workspace", or_none(existing.workspace, "one made here"),
           or_none(wanted.workspace, "one made here"));
+  if (!wanted.authorities.empty()) {
+    compare("user CAs", joined(sorted_prints(existing.authorities), "none"),
+            joined(sorted_prints(wanted.authorities), "none"));
+  }
   compare("isolation", std::string(text_of(existing.isolation)),
           std::string(text_of(wanted.isolation)));
   return found;
@@ -179,6 +198,7 @@ std::string render_record(const BoxRecord& record) {
   spec["identity"] = record.spec.identity;
   spec["workspace"] = record.spec.workspace;
   spec["isolation"] = text_of(record.spec.isolation);
+  spec["authorities"] = keys_json(record.spec.authorities);
   OrderedJson json;
   json["version"] = kRecordVersion;
   json["name"] = record.name.text();
@@ -187,6 +207,7 @@ std::string render_record(const BoxRecord& record) {
   json["keys"] = keys_json(record.keys);
   json["former"] = keys_json(record.former);
   json["revoked"] = keys_json(record.revoked);
+  json["revoked_serials"] = record.revoked_serials;
   json["identity_file"] = record.identity_file;
   json["host_key"] = record.host_key;
   json["generation"] = record.generation;
@@ -208,7 +229,7 @@ Result<BoxRecord> parse_record(std::string_view text) {
   }
   const Json& json = *parsed;
   AB_TRY(version, parse_number(json, "version", UINT64_MAX));
-  if (version != kRecordVersion && version != 1) {
+  if (version == 0 || version > kRecordVersion) {
     return Error{Code::kUnavailable, "box.json was written by another version of agentbox"};
   }
   const std::string* name_text = find_string(json, "name");
@@ -230,6 +251,12 @@ Result<BoxRecord> parse_record(std::string_view text) {
     AB_TRY(revoked, parse_keys(json, "revoked"));
     record.former = std::move(former);
     record.revoked = std::move(revoked);
+  }
+  if (version > 2) {
+    AB_TRY(authorities, parse_keys(*spec_json, "authorities"));
+    AB_TRY(serials, parse_serials(json));
+    record.spec.authorities = std::move(authorities);
+    record.revoked_serials = std::move(serials);
   }
   record.identity_file = std::move(identity_file);
   record.host_key = std::move(host_key);

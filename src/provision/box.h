@@ -14,11 +14,15 @@
 namespace agentbox::provision {
 
 /// box.json as this build writes it; a higher number is refused, never guessed at. Version 1 knew
-/// neither former nor revoked keys.
-inline constexpr std::uint64_t kRecordVersion = 2;
+/// neither former nor revoked keys, version 2 no certificates.
+inline constexpr std::uint64_t kRecordVersion = 3;
 inline constexpr std::size_t kMaxRecordBytes = 1U << 20U;
 /// Keys of one box; a file with more is a mistake.
 inline constexpr std::size_t kMaxKeys = 256;
+/// CAs whose certificates one box takes: the door's own bound.
+inline constexpr std::size_t kMaxAuthorities = 100;
+/// Certificates locked out of one box; those that have expired since could go.
+inline constexpr std::size_t kMaxRevokedSerials = 2000;
 
 struct NamedKey {
   PublicKey key;
@@ -37,6 +41,9 @@ struct BoxSpec {
   std::string identity;        ///< private key of the client's own, or empty
   std::string workspace;       ///< folder of the operator's, or empty
   Isolation isolation = Isolation::kBubblewrap;
+  /// CAs whose certificates for the box's name are taken. Asked for none, those that a box has are
+  /// no difference: `ca trust` may have added them.
+  std::vector<NamedKey> authorities = {};
 };
 
 /// What differs between a box that exists and what is asked for now, in words; empty: nothing.
@@ -55,7 +62,8 @@ struct BoxRecord {
   std::string identity_file;      ///< the client's private key, or empty where it is unknown
   std::string host_key;           ///< `ssh-ed25519 BASE64`, empty until made
   std::uint64_t generation = 1;
-  std::uint16_t port = 0;  ///< 0 until chosen
+  std::uint16_t port = 0;                           ///< 0 until chosen
+  std::vector<std::uint64_t> revoked_serials = {};  ///< certificates locked out for good
 };
 
 /// A box of which nothing is decided but its name.

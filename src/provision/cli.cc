@@ -28,7 +28,7 @@ constexpr const char* kFooter =
     "this)\n"
     "             KUBECONFIG           as kubectl has it\n"
     "With --kubernetes there are create, status, list, handoff, suspend, resume, rotate, revoke\n"
-    "(without --evict) and delete so far.\n"
+    "(without --evict), ca trust and delete so far.\n"
     "A local box has no CPU, memory, disk or network limit of its own.";
 
 struct FormatName {
@@ -93,8 +93,14 @@ struct Words {
   std::string out;
   std::string audit_action;
   std::string audit_file;
-  std::string audit_box;
   std::string audit_head;
+  std::string named_box;  ///< --box
+  std::string action;
+  std::string ca;
+  std::string ttl = "1h";
+  std::optional<std::uint64_t> serial;
+  std::string key_id;
+  std::string source_address;
   std::string shell;
   std::optional<BoxName> box;  ///< NAME, once it has passed its grammar
   bool cluster_flag = false;
@@ -163,6 +169,10 @@ void add_create_options(CLI::App& app, Words& words) {
       });
   app.add_flag("--no-isolation", words.create.no_isolation,
                "Run the box without bubblewrap: the agent can then do all that its user can");
+  app.add_option("--user-ca", words.create.user_ca_files,
+                 "The public key of a CA whose certificates may enter; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
   app.add_option("--image", words.create.image,
                  "In a cluster: what the agent works in, any Linux image (default: the door's)")
       ->type_name("IMAGE");
@@ -171,7 +181,7 @@ void add_create_options(CLI::App& app, Words& words) {
       ->type_name("AMOUNT");
 }
 
-constexpr std::array<Entry, 23> kEntries = {{
+constexpr std::array<Entry, 24> kEntries = {{
     {"create", "Make a box, start it and prove its key; an equal box that exists is reported",
      false,
      [](CLI::App& app, Words& words) {
@@ -267,20 +277,60 @@ constexpr std::array<Entry, 23> kEntries = {{
        return Rotate{*words.box, words.new_keys};
      }},
     {"revoke",
-     "Lock a key out for good and end its sessions. What it changed in the box stays: after a "
-     "leak use --evict",
+     "Lock a key, a certificate or a CA out for good and end its sessions. What it changed in the "
+     "box stays: after a leak use --evict",
      false,
      [](CLI::App& app, Words& words) {
        add_name(app, words);
-       app.add_option("--key", words.key, "SHA256:..., or a file with the public half")
-           ->required()
+       app.add_option(
+              "--key", words.key,
+              "SHA256:..., or a file with the public half; a CA goes with all that it signed")
            ->type_name("KEY");
+       app.add_option("--serial", words.serial, "The certificate with this serial, in KEY's place")
+           ->type_name("N");
        app.add_flag("--evict", words.evict,
                     "Also end everything that runs in the box and make a new host key; the port "
                     "and the workspace are kept");
      },
      [](const Words& words) -> Command {
-       return Revoke{*words.box, words.key, words.evict};
+       return Revoke{*words.box, words.key, words.evict, words.serial.value_or(0)};
+     }},
+    {"ca",
+     "Short-lived access: make a CA (init), sign a certificate for a box (sign), have a box take "
+     "certificates of a CA (trust)",
+     false,
+     [](CLI::App& app, Words& words) {
+       app.add_option("ACTION", words.action, "init, sign or trust")
+           ->required()
+           ->check(CLI::IsMember({"init", "sign", "trust"}));
+       app.add_option("--ca", words.ca,
+                      "The CA's private key (default: user_ca in the state folder); for trust its "
+                      "public half is enough")
+           ->type_name("FILE");
+       app.add_option("--box", words.named_box, "The box, for sign and trust")->type_name("BOX");
+       app.add_option("--ttl", words.ttl, "sign: how long it holds from now on: 90s, 10m, 2h, 7d")
+           ->capture_default_str()
+           ->type_name("AGE");
+       app.add_option("--serial", words.serial,
+                      "sign: what revoke --serial names (default: a random number)")
+           ->type_name("N");
+       app.add_option("--key-id", words.key_id, "sign: a name for the audit (default: the box's)")
+           ->type_name("TEXT");
+       app.add_option("--source-address", words.source_address,
+                      "sign: only from these addresses and networks: 10.0.0.0/8,2001:db8::1")
+           ->type_name("LIST");
+       app.add_option(
+              "--key", words.key,
+              "sign: the public key (default: one that is kept for this box, made at first)")
+           ->type_name("FILE");
+     },
+     [](const Words& words) -> Command {
+       if (words.action == "sign") {
+         return CaSign{words.ca,     *words.box,           words.ttl, words.serial,
+                       words.key_id, words.source_address, words.key};
+       }
+       return words.action == "trust" ? Command(CaTrust{words.ca, *words.box})
+                                      : Command(CaInit{words.ca});
      }},
     {"pull", "Copy a file out of the box, hashed on both sides", false,
      [](CLI::App& app, Words& words) {
@@ -341,7 +391,7 @@ constexpr std::array<Entry, 23> kEntries = {{
                       "turned over, are read before it), what `kubectl logs` has of a pod's door, "
                       "or - for standard input")
            ->type_name("FILE");
-       app.add_option("--box", words.audit_box,
+       app.add_option("--box", words.named_box,
                       "In FILE's place, the log of this box of this machine; its head is then read "
                       "from the door's state folder")
            ->type_name("BOX");
@@ -476,7 +526,7 @@ bool is_for_cluster(const std::string& command, const Words& words) {
 // Words that do not go together.
 std::optional<std::string> audit_log_problem(const Words& words) {
   const std::string& action = words.audit_action;
-  if (words.audit_file.empty() == words.audit_box.empty()) {
+  if (words.audit_file.empty() == words.named_box.empty()) {
     return "audit-log " + action + " wants either a FILE or --box NAME";
   }
   if (action != "timeline" && !words.format.empty()) {
@@ -488,6 +538,19 @@ std::optional<std::string> audit_log_problem(const Words& words) {
   return action == "verify" && !(words.since.empty() && words.key.empty())
              ? std::optional<std::string>("verify takes no filter: all lines count")
              : std::nullopt;
+}
+
+std::optional<std::string> certificate_problem(const std::string& command, const Words& words) {
+  if (command == "ca" && words.named_box.empty() != (words.action == "init")) {
+    return "ca sign and ca trust want --box NAME, ca init does not";
+  }
+  if (command == "revoke" && words.key.empty() != words.serial.has_value()) {
+    return "revoke wants either --key or --serial";
+  }
+  if (words.evict && words.serial) {
+    return "--evict goes with --key: revoke the serial, then its key with --evict";
+  }
+  return std::nullopt;
 }
 
 std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words, Output output) {
@@ -507,9 +570,12 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
     }
     output = words.format == "json" ? Output::kJson : output;
   }
-  const std::string& given = words.audit_box.empty() ? words.name : words.audit_box;
+  if (auto problem = certificate_problem(chosen.get_name(), words)) {
+    return misuse(*problem, output);
+  }
+  const std::string& given = words.named_box.empty() ? words.name : words.named_box;
   const bool all_boxes = chosen.get_name() == "audit" && given.empty();
-  if (!all_boxes && (chosen.get_option_no_throw("NAME") != nullptr || !words.audit_box.empty())) {
+  if (!all_boxes && (chosen.get_option_no_throw("NAME") != nullptr || !words.named_box.empty())) {
     auto name = BoxName::parse(given);
     if (!name.ok()) {
       return misuse(name.error().what, output, "choose a name such as demo or build-1");

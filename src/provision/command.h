@@ -40,8 +40,9 @@ struct CreateOptions {
   std::string identity_file;           ///< --identity
   std::string workspace;               ///< --workspace
   bool no_isolation = false;
-  std::string image;  ///< --image: what the agent works in, in a cluster
-  std::string size;   ///< --size: of the volume, in a cluster
+  std::string image;                            ///< --image: what the agent works in, in a cluster
+  std::string size;                             ///< --size: of the volume, in a cluster
+  std::vector<std::string> user_ca_files = {};  ///< --user-ca: CAs whose certificates are taken
 };
 
 struct Create {
@@ -90,8 +91,27 @@ struct Rotate {
 };
 struct Revoke {
   BoxName name;
-  std::string key;  ///< SHA256:..., or a file with the public half
+  std::string key;  ///< SHA256:..., or a file with the public half; empty: SERIAL is meant
   bool evict = false;
+  std::uint64_t serial = 0;  ///< of certificates
+};
+/// The longest life of a certificate (s): what lives longer is better listed as a key.
+inline constexpr std::int64_t kMaxTtlSeconds = 366LL * 86400;
+struct CaInit {
+  std::string ca;  ///< the private key's file; empty: the one in the state folder
+};
+struct CaSign {
+  std::string ca;
+  BoxName box;
+  std::string ttl;  ///< 90s, 10m, 2h, 7d
+  std::optional<std::uint64_t> serial;
+  std::string key_id;
+  std::string source_address;
+  std::string key_file;  ///< a public key; empty: one is made for the box
+};
+struct CaTrust {
+  std::string ca;  ///< as above, or a file of public keys
+  BoxName box;
 };
 struct Pull {
   BoxName name;
@@ -151,9 +171,10 @@ struct ShowRole {
   std::vector<std::string> commands;
 };
 
-using Command = std::variant<Create, ShowStatus, List, Handoff, Suspend, Resume, Verify, Delete,
-                             Call, Logs, Rotate, Revoke, Pull, Push, Doctor, Audit, AuditLog,
-                             Completion, Manual, Supervise, Render, Preflight, ShowRole>;
+using Command =
+    std::variant<Create, ShowStatus, List, Handoff, Suspend, Resume, Verify, Delete, Call, Logs,
+                 Rotate, Revoke, CaInit, CaSign, CaTrust, Pull, Push, Doctor, Audit, AuditLog,
+                 Completion, Manual, Supervise, Render, Preflight, ShowRole>;
 
 struct Invocation {
   Command command;

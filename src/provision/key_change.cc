@@ -100,6 +100,9 @@ Answer<KeyChange> revoke_key(const BoxRecord& record, std::string_view fingerpri
   if (known == nullptr) {
     known = find_key(record.former, fingerprint);
   }
+  if (known == nullptr) {
+    known = find_key(record.spec.authorities, fingerprint);
+  }
   if (known == nullptr && holds_key(record.revoked, fingerprint)) {
     return change;
   }
@@ -116,6 +119,7 @@ Answer<KeyChange> revoke_key(const BoxRecord& record, std::string_view fingerpri
   fresh.keys = without(fresh.keys, gone);
   fresh.former = without(fresh.former, gone);
   fresh.spec.keys = without(fresh.spec.keys, gone);
+  fresh.spec.authorities = without(fresh.spec.authorities, gone);
   fresh.revoked.push_back(gone);
   if (is_identity) {
     fresh.identity_file.clear();
@@ -123,6 +127,45 @@ Answer<KeyChange> revoke_key(const BoxRecord& record, std::string_view fingerpri
   }
   ++fresh.generation;
   change.gone.push_back(gone);
+  return change;
+}
+
+Answer<KeyChange> trust_authorities(const BoxRecord& record,
+                                    const std::vector<NamedKey>& authorities) {
+  KeyChange change{record, {}, {}};
+  std::vector<NamedKey>& trusted = change.record.spec.authorities;
+  for (const NamedKey& authority : authorities) {
+    if (contains(record.revoked, authority)) {
+      return Failure{Exit::kRefused, "the CA " + authority.key.fingerprint() + " was revoked here",
+                     "make a new one with ca init; nothing was changed"};
+    }
+    if (!contains(trusted, authority)) {
+      trusted.push_back(authority);
+      change.added.push_back(authority);
+    }
+  }
+  if (trusted.size() > kMaxAuthorities) {
+    return Failure{Exit::kRefused,
+                   "the box would trust more than " + std::to_string(kMaxAuthorities) + " CAs",
+                   "revoke one with --key; nothing was changed"};
+  }
+  change.record.generation += change.added.empty() ? 0U : 1U;
+  return change;
+}
+
+Answer<KeyChange> revoke_serial(const BoxRecord& record, std::uint64_t serial) {
+  KeyChange change{record, {}, {}};
+  std::vector<std::uint64_t>& serials = change.record.revoked_serials;
+  if (std::find(serials.begin(), serials.end(), serial) != serials.end()) {
+    return change;
+  }
+  if (serials.size() >= kMaxRevokedSerials) {
+    return Failure{Exit::kRefused,
+                   "more than " + std::to_string(kMaxRevokedSerials) + " certificates are revoked",
+                   "revoke their CA with --key and trust a new one; nothing was changed"};
+  }
+  serials.push_back(serial);
+  ++change.record.generation;
   return change;
 }
 

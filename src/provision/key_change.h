@@ -2,6 +2,7 @@
 // publishes it then: whatever is cut short is brought about by the next start or the next command.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,11 +37,18 @@ struct AskedKeys {
 [[nodiscard]] KeyChange keep_only(const BoxRecord& record, const std::vector<NamedKey>& wanted,
                                   const AskedKeys& asked, const std::string& identity_file);
 
-/// Locks the key of FINGERPRINT out for good; IS_IDENTITY: its private half is the record's
+/// Locks the key or CA of FINGERPRINT out for good; IS_IDENTITY: its private half is the record's
 /// identity file, which is then forgotten. A key that was revoked before changes nothing; one that
 /// the box never knew is refused.
 [[nodiscard]] Answer<KeyChange> revoke_key(const BoxRecord& record, std::string_view fingerprint,
                                            bool is_identity);
+
+/// Takes certificates of AUTHORITIES too from now on. Refuses one that was revoked.
+[[nodiscard]] Answer<KeyChange> trust_authorities(const BoxRecord& record,
+                                                  const std::vector<NamedKey>& authorities);
+
+/// Locks the certificates of SERIAL out for good, whoever signed them.
+[[nodiscard]] Answer<KeyChange> revoke_serial(const BoxRecord& record, std::uint64_t serial);
 
 /// Those keys that must be refused now, the newest kMaxFormerKeys of them.
 [[nodiscard]] std::vector<NamedKey> keys_to_refuse(const BoxRecord& record);

@@ -9,6 +9,7 @@
 #include <array>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/handle.h"
 #include "base/random.h"
@@ -81,10 +82,13 @@ std::string authorized_keys_text(const std::vector<NamedKey>& keys) {
   return text;
 }
 
-std::string revoked_text(const std::vector<NamedKey>& keys) {
+std::string revoked_text(const BoxRecord& record) {
   std::string text;
-  for (const NamedKey& entry : keys) {
+  for (const NamedKey& entry : record.revoked) {
     text += entry.key.fingerprint() + "\n";
+  }
+  for (const std::uint64_t serial : record.revoked_serials) {
+    text += revoked_line(serial) + "\n";
   }
   return text;
 }
@@ -197,23 +201,29 @@ Answer<NamedKey> ensure_private_key(const std::string& path, const SpawnPlan::Id
   return named(std::move(with_comment));
 }
 
-Status publish_keys(const std::string& folder, const std::vector<NamedKey>& keys,
-                    const std::vector<NamedKey>& revoked, std::uint64_t generation) {
+std::string revoked_line(std::uint64_t serial) { return "serial:" + std::to_string(serial); }
+
+Status publish_keys(const std::string& folder, const BoxRecord& record) {
   // The name only has to be new: the volumes this imitates use the time.
   const std::string data = "..20" + random_hex(8);
   const std::string path = folder + "/" + data;
   AB_CHECK(make_folder(path, ::geteuid() == 0 ? 0755 : 0700, ::geteuid(), ::getegid()));
-  AB_CHECK(replace_file(path + "/authorized_keys", authorized_keys_text(keys), public_mode()));
-  AB_CHECK(replace_file(path + "/generation", std::to_string(generation) + "\n", public_mode()));
-  AB_CHECK(replace_file(path + "/revoked", revoked_text(revoked), public_mode()));
+  const std::array<std::pair<const char*, std::string>, 5> files = {
+      {{"authorized_keys", authorized_keys_text(record.keys)},
+       {"generation", std::to_string(record.generation) + "\n"},
+       {"revoked", revoked_text(record)},
+       {"user_ca", authorized_keys_text(record.spec.authorities)},
+       {"box_name", record.name.text() + "\n"}}};
+  for (const auto& [name, text] : files) {
+    AB_CHECK(replace_file(path + "/" + name, text, public_mode()));
+  }
   const std::string next = folder + "/..data_tmp";
   ::unlink(next.c_str());
   if (::symlink(data.c_str(), next.c_str()) != 0 ||
       ::rename(next.c_str(), (folder + "/..data").c_str()) != 0) {
     return errno_error(folder + "/..data");
   }
-  constexpr std::array<const char*, 3> kNames = {"authorized_keys", "generation", "revoked"};
-  for (const char* name : kNames) {
+  for (const auto& [name, text] : files) {
     AB_CHECK(link_into_data(folder, name));
   }
   remove_old_data(folder, data);

@@ -37,9 +37,12 @@ struct Identity {
                                                   const SpawnPlan::Identity& owner,
                                                   const std::string& comment);
 
-/// Writes authorized_keys, generation and revoked below FOLDER as a mounted volume has them: in a
-/// folder of their own behind the link `..data`, which is switched in one step.
-[[nodiscard]] Status publish_keys(const std::string& folder, const std::vector<NamedKey>& keys,
-                                  const std::vector<NamedKey>& revoked, std::uint64_t generation);
+/// Writes authorized_keys, generation, revoked, user_ca and box_name of RECORD below FOLDER as a
+/// mounted volume has them: in a folder of their own behind the link `..data`, which is switched in
+/// one step.
+[[nodiscard]] Status publish_keys(const std::string& folder, const BoxRecord& record);
+
+/// A line of the door's revoked file that locks a certificate out.
+[[nodiscard]] std::string revoked_line(std::uint64_t serial);
 
 }  // namespace agentbox::provision

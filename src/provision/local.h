@@ -40,6 +40,7 @@ class LocalBackend final : public Backend {
   /// EVICT: also ends everything that runs in the box and makes a new host key.
   [[nodiscard]] Answer<KeysDone> revoke(const BoxName& name, const std::string& key,
                                         bool evict) const override;
+  [[nodiscard]] Answer<KeysDone> change(const BoxName& name, const Change& change) const override;
 
   /// PROBE: also whether it answers on its pinned host key.
   [[nodiscard]] Answer<BoxView> view(const BoxName& name, bool probe) const override;

@@ -115,7 +115,7 @@ Done write_start_files(const BoxPaths& paths, const LocalMeans& means, const Box
   AB_CHECK(write_known_hosts(paths, means.accounts, record));
   AB_CHECK(replace_file(paths.config, render_door_config(paths, record.port, box.uid),
                         modes.readable_file));
-  AB_CHECK(publish_keys(paths.keys, record.keys, record.revoked, record.generation));
+  AB_CHECK(publish_keys(paths.keys, record));
   AB_CHECK(replace_file(paths.system_files + "/passwd", passwd_text(box.uid, box.gid),
                         modes.readable_file));
   AB_CHECK(replace_file(paths.system_files + "/group", group_text(box.gid), modes.readable_file));

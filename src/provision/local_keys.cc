@@ -127,9 +127,8 @@ Failure not_finished(const BoxName& name) {
 // next start.
 Done LocalBackend::put_keys(const BoxRecord& record) const {
   AB_CHECK(store_.save(record));
-  return advise(
-      publish_keys(store_.paths(record.name).keys, record.keys, record.revoked, record.generation),
-      "see whether the disk is full, and run the command again");
+  return advise(publish_keys(store_.paths(record.name).keys, record),
+                "see whether the disk is full, and run the command again");
 }
 
 Answer<LocalBackend::Held> LocalBackend::hold_finished(const BoxName& name) const {
@@ -224,6 +223,26 @@ Answer<KeysDone> LocalBackend::revoke(const BoxName& name, const std::string& ke
   }
   held.lock.reset();
   AB_TRY(seen, look(change.record, true));
+  done.view = std::move(seen);
+  return done;
+}
+
+Answer<KeysDone> LocalBackend::change(const BoxName& name, const Change& change) const {
+  AB_TRY(held, hold_finished(name));
+  const bool running = held.view.state == State::kRunning;
+  AB_TRY(made, change(held.view.record));
+  const bool changed = made.record.generation != held.view.record.generation;
+  KeysDone done{std::move(held.view), changed, made.added, made.gone, 0, false, false, {}};
+  SessionWatch watch(store_.paths(name), fingerprints_of(made.gone));
+  if (running) {
+    AB_CHECK(watch.begin());
+  }
+  AB_CHECK(put_keys(made.record));
+  if (running) {
+    AB_CHECK(prove_change(made, watch, done));
+  }
+  held.lock.reset();
+  AB_TRY(seen, look(made.record, true));
   done.view = std::move(seen);
   return done;
 }

@@ -68,6 +68,8 @@ struct KeysDone {
 };
 [[nodiscard]] Report rotated_report(const KeysDone& done);
 [[nodiscard]] Report revoked_report(const KeysDone& done);
+[[nodiscard]] Report revoked_serial_report(const KeysDone& done, std::uint64_t serial);
+[[nodiscard]] Report trusted_report(const KeysDone& done);
 
 /// What the loud line about --no-isolation says, everywhere.
 [[nodiscard]] std::string_view isolation_warning();

@@ -15,6 +15,7 @@
 #include "provision/audit/command.h"
 #include "provision/audit_log.h"
 #include "provision/backend_commands.h"
+#include "provision/certificates.h"
 #include "provision/cli.h"
 #include "provision/completion.h"
 #include "provision/doctor.h"
@@ -91,6 +92,12 @@ class Runner : public BackendCommands {
   Answer<Report> operator()(const Push& command) const { return push(backend_.store(), command); }
   Answer<Report> operator()(const Doctor& command) const { return doctor(backend_, command.name); }
   Answer<Report> operator()(const Audit& command) const { return audit::audit(backend_, command); }
+  Answer<Report> operator()(const CaInit& command) const {
+    return init_ca(backend_.store(), command);
+  }
+  Answer<Report> operator()(const CaSign& command) const {
+    return sign_certificate(backend_.store(), command);
+  }
   Answer<Report> operator()(const AuditLog& command) const {
     return audit_log(backend_.store(), command);
   }

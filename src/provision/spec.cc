@@ -33,6 +33,9 @@ Answer<CreateOptions> with_file(CreateOptions options, kube::KubeSpec& cluster) 
   for (const std::string& key : file->keys) {
     options.key_files.push_back(seen_from_file(key));
   }
+  for (const std::string& file_of_ca : file->user_cas) {
+    options.user_ca_files.push_back(seen_from_file(file_of_ca));
+  }
   if (options.identity_file.empty()) {
     options.identity_file = seen_from_file(file->identity);
   }
@@ -86,6 +89,16 @@ Answer<WantedBox> read_wanted_box(const CreateOptions& given) {
     AB_TRY(identity, read_identity(options.identity_file));
     wanted.spec.identity = identity.file;
     add_once(wanted.keys, identity.key);
+  }
+  for (const std::string& file : options.user_ca_files) {
+    AB_TRY(authorities, read_public_keys(file));
+    for (const NamedKey& entry : authorities) {
+      add_once(wanted.spec.authorities, entry);
+    }
+  }
+  if (wanted.spec.authorities.size() > kMaxAuthorities) {
+    return Failure{Exit::kRefused, "more than " + std::to_string(kMaxAuthorities) + " user CAs",
+                   "one or two are usual"};
   }
   if (wanted.keys.size() > kMaxKeys) {
     return Failure{Exit::kRefused, "more than " + std::to_string(kMaxKeys) + " keys",

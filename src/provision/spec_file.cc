@@ -29,6 +29,7 @@ Result<SpecFile> parse_spec_file(std::string_view text) {
   AB_TRY(map, YamlMap::parse(text));
   SpecFile file;
   map.texts("keys", file.keys);
+  map.texts("user_cas", file.user_cas);
   map.text("identity", file.identity);
   map.text("workspace", file.workspace);
   map.choice("isolation", file.isolation, {"bubblewrap", "none"});

@@ -12,8 +12,9 @@ namespace agentbox::provision {
 
 /// As written; paths are not resolved.
 struct SpecFile {
-  std::vector<std::string> keys;  ///< files with public keys
-  std::string identity;           ///< the client's private key
+  std::vector<std::string> keys;      ///< files with public keys
+  std::vector<std::string> user_cas;  ///< files with CAs' public keys
+  std::string identity;               ///< the client's private key
   std::string workspace;
   std::string isolation = "bubblewrap";  ///< or none
   kube::KubeSpec cluster;                ///< under `kubernetes:`; checked by kube::check_spec()

@@ -41,6 +41,9 @@ class Store {
   [[nodiscard]] const std::string& root() const { return root_; }
   [[nodiscard]] BoxPaths paths(const BoxName& name) const { return paths_of(root_, name); }
 
+  /// Makes the folder itself where it is missing; refused where it is another user's.
+  [[nodiscard]] Done make_root() const;
+
   /// Locks a box that exists, or nothing where it does not.
   [[nodiscard]] Answer<std::optional<BoxLock>> lock(const BoxName& name) const;
   /// Locks a box that is to be made; its folder exists afterwards.
@@ -64,7 +67,6 @@ class Store {
 
  private:
   explicit Store(std::string root) : root_(std::move(root)) {}
-  [[nodiscard]] Done make_root() const;
   void sweep() const;
   std::string root_;
 };

@@ -4,6 +4,7 @@ import json
 import paramiko
 import pytest
 from kit import programs
+from kit.box import LocalBox, ok
 from kit.certificates import Authority, blob_of, name_of, options
 from kit.mcp import Session
 from kit.raw import FAILURE, GONE, PK_OK, SUCCESS, RawClient
@@ -360,3 +361,56 @@ def test_certificates_of_other_clients_libraries_count(ca_door, ca, agent):
         assert json.loads(stdout.readline())["result"] == {}
     finally:
         client.close()
+
+
+# The operator's side
+
+
+def say(*words, code=0):
+    result = programs.provision(*words, "--output", "json")
+    assert result.returncode == code, (words, result.stdout, result.stderr)
+    return json.loads(result.stdout)
+
+
+def test_an_operator_signs_trusts_and_revokes(tmp_path):
+    made = say("ca", "init")
+    assert made["changed"] and not say("ca", "init")["changed"]
+    box = LocalBox("certified")
+    try:
+        ssh = box.create("--user-ca", made["public_key"])["ssh"]
+        assert box.create("--user-ca", made["public_key"])["generation"] == 1
+
+        def command(signed):
+            return [word.replace(ssh["identity_file"], signed["identity_file"]) for word in ssh["command"]]
+
+        def enters(signed):
+            result = run(command(signed), b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+            return b"result" in result.stdout
+
+        signed = say("ca", "sign", "--box", "certified", "--ttl", "10m", "--key-id", "anna", "--source-address", "127.0.0.0/8")
+        assert not enters(say("ca", "sign", "--box", "elsewhere")), "a certificate is for one box"
+        with Session(command(signed)) as session:
+            session.ping()
+            revoked = say("revoke", "certified", "--serial", signed["serial"])
+            assert revoked["changed"] and revoked["proven"] and revoked["generation"] == 2
+            assert session.wait(10) != 0
+        assert not enters(signed) and not say("revoke", "certified", "--serial", signed["serial"])["changed"]
+        accepted = [line for line in box.audit_log("--event", "auth")["events"] if line.get("serial") == signed["serial"] and line["result"] == "accepted"]
+        assert accepted[0]["key_id"] == "anna" and accepted[0]["ca"] == made["ca"]
+        assert enters(say("ca", "sign", "--box", "certified"))
+        say("revoke", "certified", "--key", made["public_key"])
+        assert not enters(say("ca", "sign", "--box", "certified")), "its CA is revoked"
+        say("ca", "trust", "--box", "certified", code=4)
+
+        other = say("ca", "init", "--ca", str(tmp_path / "other"))
+        trusted = say("ca", "trust", "--box", "certified", "--ca", other["public_key"])
+        assert trusted["authorities"] == [other["ca"]] and trusted["changed"]
+        key = make_key(tmp_path / "own")
+        say("ca", "sign", "--box", "certified", "--ca", other["private_key"], "--key", f"{key}.pub")
+        assert enters({"identity_file": str(key)})
+        ok(programs.provision("suspend", "certified"))
+        ok(programs.provision("resume", "certified"))
+        assert enters({"identity_file": str(key)}), "it is still trusted"
+        say("ca", "sign", "--box", "certified", "--ttl", "soon", code=2)
+    finally:
+        box.delete()

@@ -11,7 +11,7 @@ from kit import programs
 from kit.box import ok
 from kit.cluster import NAMESPACE, TOKEN, Authority, Cluster
 from kit.door import Door
-from kit.target import make_key, run
+from kit.target import make_key, public_line, run
 from kit.waiting import wait_until
 
 
@@ -428,6 +428,23 @@ def test_revoke_writes_an_empty_list_rather_than_none(cluster):
     again = done(cluster, "revoke", "demo", "--kubernetes", "--key", fingerprint)
     assert again["changed"] is False
     assert create(cluster)["keys"] == []
+
+
+def test_a_ca_and_revoked_certificates_are_annotations_of_their_own(cluster):
+    ca = make_key(cluster.folder / "ca")
+    first = create(cluster, "demo", "--user-ca", f"{ca}.pub")
+    assert annotation(cluster, "demo", "user-ca") == f"{public_line(ca)}\n"
+    done(cluster, "revoke", "demo", "--kubernetes", "--serial", "7")
+    two = done(cluster, "revoke", "demo", "--kubernetes", "--serial", "8")
+    assert annotation(cluster, "demo", "revoked") == "serial:7\nserial:8\n" and two["generation"] == first["generation"] + 2
+    assert done(cluster, "revoke", "demo", "--kubernetes", "--serial", "8")["changed"] is False
+    other = make_key(cluster.folder / "other-ca")
+    done(cluster, "ca", "trust", "--box", "demo", "--kubernetes", "--ca", f"{other}.pub")
+    assert annotation(cluster, "demo", "user-ca") == f"{public_line(ca)}\n{public_line(other)}\n"
+    done(cluster, "revoke", "demo", "--kubernetes", "--key", f"{ca}.pub")
+    assert annotation(cluster, "demo", "user-ca") == f"{public_line(other)}\n"
+    assert len(annotation(cluster, "demo", "revoked").splitlines()) == 3
+    assert first["keys"] == done(cluster, "status", "demo", "--kubernetes")["keys"]
 
 
 def test_delete_leaves_nothing_and_the_policy_goes_last(cluster):

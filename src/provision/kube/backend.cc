@@ -77,6 +77,12 @@ BoxRecord record_of(const BoxName& name, const SandboxFacts& facts) {
   record.host_key = facts.host_key;
   record.generation = facts.generation;
   record.port = kDoorPort;
+  record.spec.authorities = facts.authorities;
+  for (const std::string& line : facts.revoked) {
+    if (const auto serial = serial_of(line); serial.ok()) {
+      record.revoked_serials.push_back(*serial);
+    }
+  }
   return record;
 }
 
@@ -197,7 +203,9 @@ Done KubeBackend::make(const BoxName& name, const KubeSpec& spec, const WantedBo
   record.keys = keys;
   const std::vector<std::string> revoked =
       existing ? existing->revoked : std::vector<std::string>();
-  AB_TRY(keys_part, sandbox_keys(name, ns, {record.keys, revoked, record.generation}));
+  AB_TRY(
+      keys_part,
+      sandbox_keys(name, ns, {record.keys, revoked, record.generation, record.spec.authorities}));
   log::info("network policy",
             {{"name", policy_name(name)}, {"egress", std::string(text_of(spec.egress))}});
   AB_TRY(policy, client_->apply(kNetworkPolicies, network_policy(name, ns, spec), kBaseManager));

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/ssh_client.h"
 #include "provision/key_choice.h"
+#include "provision/keys.h"
 #include "provision/kube/backend.h"
 #include "provision/kube/manifests.h"
 #include "provision/mcp_client.h"
@@ -76,6 +77,7 @@ Answer<KubeBackend::Held> KubeBackend::hold(const BoxName& name) const {
   BoxRecord record = record_of(name, facts);
   if (stored) {
     record.spec = stored->spec;
+    record.spec.authorities = facts.authorities;
     record.former = stored->former;
     record.revoked = stored->revoked;
     record.identity_file = stored->identity_file;
@@ -86,14 +88,22 @@ Answer<KubeBackend::Held> KubeBackend::hold(const BoxName& name) const {
 // First the cluster: what is cut short after it is made up for by the next look at it.
 Done KubeBackend::put_keys(Held& held, const KeyChange& change) const {
   std::vector<std::string> revoked = held.facts.revoked;
+  std::vector<std::string> lines;
   for (const NamedKey& entry : change.record.revoked) {
-    if (!is_listed(revoked, entry.key.fingerprint())) {
-      revoked.push_back(entry.key.fingerprint());
+    lines.push_back(entry.key.fingerprint());
+  }
+  for (const std::uint64_t serial : change.record.revoked_serials) {
+    lines.push_back(revoked_line(serial));
+  }
+  for (std::string& line : lines) {
+    if (!is_listed(revoked, line)) {
+      revoked.push_back(std::move(line));
     }
   }
   const BoxName& name = change.record.name;
   AB_TRY(part, sandbox_keys(name, client_->ns(),
-                            {change.record.keys, revoked, change.record.generation}));
+                            {change.record.keys, revoked, change.record.generation,
+                             change.record.spec.authorities}));
   log::info("keys", {{"generation", std::to_string(change.record.generation)}});
   AB_TRY(object, client_->apply(kSandboxes, part, kKeysManager));
   const State state = held.facts.state;
@@ -190,6 +200,17 @@ Answer<KeysDone> KubeBackend::revoke(const BoxName& name, const std::string& key
   // Also where nothing changed: an earlier try may have been cut short.
   AB_CHECK(put_keys(held, change));
   AB_CHECK(prove_change(held, change.gone, done));
+  return finish(std::move(held), std::move(done));
+}
+
+Answer<KeysDone> KubeBackend::change(const BoxName& name, const Change& change) const {
+  AB_TRY(held, hold(name));
+  AB_TRY(made, change(held.record));
+  AB_TRY(before, show(name, held.facts, false));
+  const bool changed = made.record.generation != held.record.generation;
+  KeysDone done{std::move(before), changed, made.added, made.gone, 0, false, false, {}};
+  AB_CHECK(put_keys(held, made));
+  AB_CHECK(prove_change(held, made.gone, done));
   return finish(std::move(held), std::move(done));
 }
 

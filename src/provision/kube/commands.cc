@@ -23,7 +23,7 @@ class ClusterCommands : public BackendCommands {
     return Failure{Exit::kUsage,
                    "this command is for boxes on this machine; it does not know clusters yet",
                    "in a cluster there are create, status, list, handoff, suspend, resume, rotate, "
-                   "revoke, delete, "
+                   "revoke, ca trust, delete, "
                    "preflight, render and rbac"};
   }
 };
@@ -61,7 +61,7 @@ Answer<Report> render(const Render& command, const std::string& ns) {
   const std::string where = namespace_or_default(ns);
   const std::string unknown = "made at create";
   OrderedJson box = sandbox(command.name, where, wanted.cluster, unknown);
-  AB_TRY(keys, sandbox_keys(command.name, where, {wanted.keys, {}, 1}));
+  AB_TRY(keys, sandbox_keys(command.name, where, {wanted.keys, {}, 1, wanted.spec.authorities}));
   box.merge_patch(keys);
   return shown({network_policy(command.name, where, wanted.cluster),
                 host_key_secret(command.name, where, unknown, ""), box});

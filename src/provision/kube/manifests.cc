@@ -197,6 +197,14 @@ OrderedJson box_container(const KubeSpec& spec) {
   return one;
 }
 
+std::string key_lines(const std::vector<NamedKey>& keys) {
+  std::string text;
+  for (const NamedKey& entry : keys) {
+    text += entry.key.text() + (entry.label.empty() ? "" : " " + entry.label) + "\n";
+  }
+  return text;
+}
+
 OrderedJson projected(const char* file, const char* annotation) {
   OrderedJson item;
   item["path"] = file;
@@ -208,9 +216,13 @@ OrderedJson volumes(const BoxName& name) {
   OrderedJson keys;
   keys["name"] = "keys";
   keys["downwardAPI"]["defaultMode"] = kPublicMode;
-  keys["downwardAPI"]["items"] = OrderedJson::array({projected("authorized_keys", kKeysAnnotation),
-                                                     projected("generation", kGenerationAnnotation),
-                                                     projected("revoked", kRevokedAnnotation)});
+  // What a certificate must name, from the pod itself: a box of a pool has no other name.
+  const OrderedJson own_name = {{"path", "box_name"},
+                                {"fieldRef", {{"fieldPath", "metadata.name"}}}};
+  keys["downwardAPI"]["items"] = OrderedJson::array(
+      {projected("authorized_keys", kKeysAnnotation),
+       projected("generation", kGenerationAnnotation), projected("revoked", kRevokedAnnotation),
+       projected("user_ca", kUserCaAnnotation), own_name});
   OrderedJson host_key;
   host_key["name"] = "hostkey";
   host_key["secret"] = {{"secretName", host_key_name(name)}, {"defaultMode", kSecretMode}};
@@ -294,15 +306,13 @@ OrderedJson sandbox(const BoxName& name, const std::string& ns, const KubeSpec& 
 }
 
 Result<OrderedJson> sandbox_keys(const BoxName& name, const std::string& ns, const DoorKeys& door) {
-  std::string text;
-  for (const NamedKey& entry : door.keys) {
-    text += entry.key.text() + (entry.label.empty() ? "" : " " + entry.label) + "\n";
-  }
+  const std::string text = key_lines(door.keys);
+  const std::string authorities = key_lines(door.authorities);
   std::string revoked;
-  for (const std::string& fingerprint : door.revoked) {
-    revoked += fingerprint + "\n";
+  for (const std::string& line : door.revoked) {
+    revoked += line + "\n";
   }
-  if (text.size() + revoked.size() > kMaxKeysBytes) {
+  if (text.size() + revoked.size() + authorities.size() > kMaxKeysBytes) {
     return Error{Code::kLimit,
                  "the keys take more than " + std::to_string(kMaxKeysBytes) + " bytes"};
   }
@@ -312,6 +322,7 @@ Result<OrderedJson> sandbox_keys(const BoxName& name, const std::string& ns, con
   // Always there: an apply that leaves this map empty is refused by the cluster.
   annotations[kGenerationAnnotation] = std::to_string(door.generation);
   annotations[kRevokedAnnotation] = revoked;
+  annotations[kUserCaAnnotation] = authorities;
   return object;
 }
 
@@ -321,14 +332,19 @@ OrderedJson sandbox_mode(const BoxName& name, const std::string& ns, const std::
   return object;
 }
 
+Result<std::uint64_t> serial_of(std::string_view line) {
+  constexpr std::string_view kSerial = "serial:";
+  return parse_decimal(line.starts_with(kSerial) ? line.substr(kSerial.size()) : "");
+}
+
 Result<std::vector<std::string>> parse_revoked_annotation(std::string_view text) {
   std::vector<std::string> all;
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (!is_fingerprint(line)) {
-      return Error{Code::kInvalid, "a line of the revoked keys is no fingerprint"};
+    if (!is_fingerprint(line) && !serial_of(line).ok()) {
+      return Error{Code::kInvalid, "a line of the revoked keys is no fingerprint and no serial:N"};
     }
     all.emplace_back(line);
   }

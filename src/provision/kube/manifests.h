@@ -30,6 +30,7 @@ inline constexpr const char* kEgressAnnotation = "agentbox.internal/egress";
 inline constexpr const char* kKeysAnnotation = "agentbox.internal/authorized-keys";
 inline constexpr const char* kGenerationAnnotation = "agentbox.internal/keys-generation";
 inline constexpr const char* kRevokedAnnotation = "agentbox.internal/revoked";
+inline constexpr const char* kUserCaAnnotation = "agentbox.internal/user-ca";
 
 inline constexpr const char* kHostKeyFile = "ssh_host_ed25519_key";
 inline constexpr std::uint16_t kDoorPort = 2222;
@@ -53,8 +54,9 @@ inline constexpr std::size_t kMaxKeysBytes = 64U << 10U;
 /// Who may enter, and who never may again.
 struct DoorKeys {
   std::vector<NamedKey> keys;
-  std::vector<std::string> revoked;  ///< fingerprints
+  std::vector<std::string> revoked;  ///< lines of the door's file: fingerprints, `serial:N`
   std::uint64_t generation = 1;
+  std::vector<NamedKey> authorities = {};  ///< CAs whose certificates are taken
 };
 /// The part of the Sandbox that kKeysManager owns. Code::kLimit where the keys are too many.
 [[nodiscard]] Result<OrderedJson> sandbox_keys(const BoxName& name, const std::string& ns,
@@ -67,8 +69,11 @@ struct DoorKeys {
 /// The keys that an annotation of ours holds, with their labels.
 [[nodiscard]] Result<std::vector<NamedKey>> parse_keys_annotation(std::string_view text);
 
-/// The fingerprints of the annotation of revoked keys.
+/// The lines of the annotation of revoked keys and certificates.
 [[nodiscard]] Result<std::vector<std::string>> parse_revoked_annotation(std::string_view text);
+
+/// N of `serial:N`.
+[[nodiscard]] Result<std::uint64_t> serial_of(std::string_view line);
 
 /// Where LIVE lacks or changes what WANTED has, as `path: is X, asked for is Y`; what LIVE has
 /// besides (defaults, other managers' fields) counts as the same. Lists must be equally long.

@@ -20,7 +20,7 @@ struct Line {
 };
 // A wait is a list and a watch of one object. A Secret is never read: who may patch it sees its
 // metadata in the answer, and that is all that is asked for.
-constexpr std::array<Line, 21> kLines = {{
+constexpr std::array<Line, 23> kLines = {{
     {"create", kSandboxGroup, "sandboxes", "get list watch create patch"},
     {"create", kNetworkGroup, "networkpolicies", "create patch"},
     {"create", "", "secrets", "create patch"},
@@ -35,6 +35,8 @@ constexpr std::array<Line, 21> kLines = {{
     {"rotate", "", "pods", "list watch"},
     {"revoke", kSandboxGroup, "sandboxes", "get patch"},
     {"revoke", "", "pods", "list watch"},
+    {"ca", kSandboxGroup, "sandboxes", "get patch"},
+    {"ca", "", "pods", "list watch"},
     {"delete", kSandboxGroup, "sandboxes", "get list watch delete"},
     {"delete", "", "pods", "list watch"},
     {"delete", "", "secrets", "patch delete"},

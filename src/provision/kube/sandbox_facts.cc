@@ -121,6 +121,11 @@ Answer<SandboxFacts> read_sandbox(const Json& sandbox, const BoxName& name, cons
     return strange(name, "its keys: " + keys.error().what);
   }
   facts.keys = std::move(keys).value();
+  auto authorities = parse_keys_annotation(entry_of(sandbox, kPodAnnotations, kUserCaAnnotation));
+  if (!authorities.ok()) {
+    return strange(name, "its user CAs: " + authorities.error().what);
+  }
+  facts.authorities = std::move(authorities).value();
   auto revoked = parse_revoked_annotation(entry_of(sandbox, kPodAnnotations, kRevokedAnnotation));
   if (!revoked.ok()) {
     return strange(name, revoked.error().what);

@@ -23,7 +23,8 @@ struct SandboxFacts {
   std::string host;      ///< the Service's name, or empty where there is none yet
   std::string host_key;  ///< `ssh-ed25519 BASE64`
   std::vector<NamedKey> keys;
-  std::vector<std::string> revoked;  ///< fingerprints
+  std::vector<NamedKey> authorities;  ///< CAs whose certificates are taken
+  std::vector<std::string> revoked;   ///< lines of the door's file: fingerprints, `serial:N`
   std::uint64_t generation = 0;
   std::string egress;  ///< what the box may reach, as it was asked for; escaped
   std::string pod;

@@ -51,7 +51,7 @@ TEST_CASE("a record that is not finished has no port and no host key yet") {
 
 TEST_CASE("what this build could not have written is refused") {
   const std::vector<std::pair<std::string, Json>> bad = {
-      {"version", 3},
+      {"version", 4},
       {"version", "1"},
       {"name", "Bad Name"},
       {"name", 5},
@@ -68,6 +68,8 @@ TEST_CASE("what this build could not have written is refused") {
       {"host_key", "ssh-rsa AAAA"},
       {"host_key", std::string(sample::kKey) + " with a comment"},
       {"host_key", "@cert-authority * ssh-ed25519 AAAA"},
+      {"revoked_serials", "7"},
+      {"revoked_serials", Json::array({-1})},
       {"spec", nullptr},
       {"spec", Json::array()},
   };

@@ -136,3 +136,32 @@ TEST_CASE("box.json keeps former and revoked keys, and one of version 1 had none
   old["version"] = 2;
   CHECK_FALSE(parse_record(dump_json(old)).ok());
 }
+
+TEST_CASE("a CA is trusted once, and a revoked one never again") {
+  const BoxRecord record = with_keys("a");
+  const auto trusted = trust_authorities(record, {made('c')});
+  REQUIRE(trusted.ok());
+  CHECK(labels(trusted->record.spec.authorities) == "c");
+  CHECK(trusted->record.generation == record.generation + 1);
+  const auto again = trust_authorities(trusted->record, {made('c')});
+  REQUIRE(again.ok());
+  CHECK(again->record.generation == trusted->record.generation);
+  const auto revoked = revoke_key(trusted->record, print('c'), false);
+  REQUIRE(revoked.ok());
+  CHECK(revoked->record.spec.authorities.empty());
+  CHECK(labels(revoked->record.revoked) == "c");
+  CHECK(labels(revoked->record.keys) == "a");
+  CHECK(trust_authorities(revoked->record, {made('c')}).error().exit == Exit::kRefused);
+}
+
+TEST_CASE("a serial is revoked once") {
+  const BoxRecord record = with_keys("a");
+  const auto revoked = revoke_serial(record, 7);
+  REQUIRE(revoked.ok());
+  CHECK(revoked->record.revoked_serials == std::vector<std::uint64_t>{7});
+  CHECK(revoked->record.generation == record.generation + 1);
+  CHECK(revoke_serial(revoked->record, 7)->record.generation == revoked->record.generation);
+  BoxRecord full = record;
+  full.revoked_serials.resize(kMaxRevokedSerials);
+  CHECK_FALSE(revoke_serial(full, 7).ok());
+}

@@ -106,19 +106,27 @@ TEST_CASE("a private key that ssh would not use without asking is refused") {
 TEST_CASE("published keys are switched in one step, as a mounted volume does it") {
   namespace fs = std::filesystem;
   const TemporaryFolder folder;
-  REQUIRE(
-      publish_keys(folder.path(), {sample::key(std::string(sample::kKey) + " anna")}, {}, 1).ok());
+  BoxRecord record = new_record(BoxName::parse("demo").value());
+  record.keys = {sample::key(std::string(sample::kKey) + " anna")};
+  REQUIRE(publish_keys(folder.path(), record).ok());
   CHECK(text_of(folder / "authorized_keys") == std::string(sample::kKey) + " anna\n");
   CHECK(text_of(folder / "generation") == "1\n");
   CHECK(text_of(folder / "revoked").empty());
   CHECK(fs::read_symlink(folder / "authorized_keys") == "..data/authorized_keys");
   const fs::path before = fs::read_symlink(folder / "..data");
-  REQUIRE(
-      publish_keys(folder.path(), {sample::key(sample::kOtherKey)}, {sample::key(sample::kKey)}, 2)
-          .ok());
+  CHECK(text_of(folder / "box_name") == "demo\n");
+  CHECK(text_of(folder / "user_ca").empty());
+  record.keys = {sample::key(sample::kOtherKey)};
+  record.revoked = {sample::key(sample::kKey)};
+  record.revoked_serials = {7};
+  record.spec.authorities = {sample::key(std::string(sample::kOtherKey) + " ca")};
+  record.generation = 2;
+  REQUIRE(publish_keys(folder.path(), record).ok());
+  CHECK(text_of(folder / "user_ca") == std::string(sample::kOtherKey) + " ca\n");
   CHECK(text_of(folder / "authorized_keys") == std::string(sample::kOtherKey) + "\n");
   CHECK(text_of(folder / "generation") == "2\n");
-  CHECK(text_of(folder / "revoked") == sample::key(sample::kKey).key.fingerprint() + "\n");
+  CHECK(text_of(folder / "revoked") ==
+        sample::key(sample::kKey).key.fingerprint() + "\nserial:7\n");
   CHECK(fs::read_symlink(folder / "..data") != before);
   CHECK_FALSE(fs::exists(folder.path() / before));
 }

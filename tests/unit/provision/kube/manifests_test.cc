@@ -107,6 +107,9 @@ TEST_CASE("manifests: keys are their own part, with a generation that never goes
   const auto revoked = parse_revoked_annotation(annotations[kRevokedAnnotation].get<std::string>());
   CHECK(revoked.value() == std::vector<std::string>{sample::key(sample::kKey).key.fingerprint()});
   CHECK_FALSE(parse_revoked_annotation("SHA256:x\n").ok());
+  CHECK_FALSE(parse_revoked_annotation("serial:x\n").ok());
+  CHECK(parse_revoked_annotation("serial:7\n").value() == std::vector<std::string>{"serial:7"});
+  CHECK(annotations[kUserCaAnnotation] == "");
   CHECK((*keys)["spec"]["podTemplate"].size() == 1);
   std::vector<NamedKey> many(600,
                              sample::key(std::string(sample::kKey) + " " + std::string(100, 'x')));
