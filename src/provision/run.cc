@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <variant>
 
@@ -125,14 +126,17 @@ int finish(const std::string& text, Exit exit) {
   return static_cast<int>(written ? exit : Exit::kFailed);
 }
 
+std::string text_of(const BoxName& name) { return name.text(); }
+std::string text_of(const std::optional<BoxName>& name) { return name ? name->text() : ""; }
+
 // Of the box that the command is about; empty where there is none.
 std::string name_in(const Command& command) {
   return std::visit(
       [](const auto& asked) -> std::string {
         if constexpr (requires { asked.name; }) {
-          return asked.name.text();
+          return text_of(asked.name);
         } else if constexpr (requires { asked.box; }) {
-          return asked.box ? asked.box->text() : std::string();
+          return text_of(asked.box);
         } else {
           return {};
         }

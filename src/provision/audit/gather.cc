@@ -181,13 +181,13 @@ void gather_wall(const Store& store, const BoxRecord& record, BoxFacts& facts) {
 }
 
 void gather_audit_log(const BoxPaths& paths, BoxFacts& facts) {
-  const auto state = check_audit(paths.audit_log_real);
-  if (!state.ok()) {
-    facts.audit_log = state.error().what;
+  const auto verdict = check_audit(paths);
+  if (!verdict.ok()) {
+    facts.audit_log = verdict.error().what;
     return;
   }
-  facts.audit_lines = state->lines;
-  facts.audit_log = state->complaints.empty() ? "" : state->complaints.front();
+  facts.audit_lines = verdict->lines;
+  facts.audit_log = verdict->whole() ? "" : verdict->findings.front().text;
 }
 
 void gather_processes(const BoxPaths& paths, BoxFacts& facts) {
