@@ -97,19 +97,10 @@ Outcome<WriteOutcome> Writer::run_within_folders() {
 
 std::optional<ToolError> Writer::check_preconditions() {
   if (request_.if_absent && leaf_.exists) {
-    return ToolError{.code = "EEXIST",
-                     .message = shown_ + " exists already",
-                     .hint = "Leave if_absent out to replace it, or choose another name",
-                     .path = shown_};
+    return exists_already(shown_);
   }
   if (!leaf_.exists) {
-    if (request_.if_sha256) {
-      return ToolError{.code = "PRECONDITION_FAILED",
-                       .message = shown_ + " does not exist, so it does not have that sha256",
-                       .hint = "Leave if_sha256 out to create it",
-                       .path = shown_};
-    }
-    return std::nullopt;
+    return request_.if_sha256 ? std::optional(missing_sha256(shown_)) : std::nullopt;
   }
   const auto size = static_cast<std::uint64_t>(leaf_.info.st_size);
   if (!request_.if_sha256 && size > kMaxCasualHashBytes) {

@@ -1,7 +1,6 @@
 // edge: see job_folder.h.
 #include "agentbox/job_folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "agentbox/job_id.h"
 #include "agentbox/job_log.h"
 #include "agentbox/leftovers.h"
+#include "agentbox/private_folder.h"
 #include "agentbox/process_stat.h"
 
 namespace agentbox::mcp {
@@ -26,19 +26,8 @@ constexpr std::size_t kMaxFolders = 4096;
 constexpr std::int64_t kMakingMs = 60'000;
 
 std::vector<std::string> list_ids(int jobs) {
-  std::vector<std::string> ids;
-  UniqueFd copy(::openat(jobs, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const CHandle<DIR, ::closedir> dir(copy.valid() ? ::fdopendir(copy.get()) : nullptr);
-  if (dir == nullptr) {
-    return ids;
-  }
-  (void)copy.release();
-  while (const dirent* entry =
-             ::readdir(dir.get())) {  // NOLINT(concurrency-mt-unsafe): this DIR is ours alone
-    if (is_job_id(entry->d_name) && ids.size() < kMaxFolders) {
-      ids.emplace_back(entry->d_name);
-    }
-  }
+  std::vector<std::string> ids = list_names(jobs, kMaxFolders);
+  std::erase_if(ids, [](const std::string& name) { return !is_job_id(name); });
   return ids;
 }
 

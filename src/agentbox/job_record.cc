@@ -2,11 +2,10 @@
 #include "agentbox/job_record.h"
 
 #include <array>
-#include <limits>
-#include <type_traits>
 
 #include "agentbox/capture.h"
 #include "agentbox/job_id.h"
+#include "agentbox/record_fields.h"
 #include "base/json.h"
 
 namespace agentbox::mcp {
@@ -14,10 +13,6 @@ namespace {
 
 constexpr std::array kStatuses{JobStatus::kRunning, JobStatus::kExited, JobStatus::kKilled,
                                JobStatus::kLost};
-// Longest text but for the command: a path of the box.
-constexpr std::size_t kMaxFieldBytes = 4096;
-// Keeps sums of what a hostile record says away from overflow.
-constexpr std::int64_t kMostNumber = std::int64_t{1} << 60;
 
 // One declaration of the fields serves both directions.
 template <typename A, typename Record>
@@ -46,33 +41,13 @@ void fields(A& a, Record& r) {
   a("restarts", r.restarts);
 }
 
-struct FieldWriter {
-  OrderedJson json = OrderedJson::object();
-
-  template <typename T>
-  void operator()(const char* name, const T& value) {
-    if constexpr (std::is_same_v<T, JobStatus>) {
-      json[name] = job_status_name(value);
-    } else {
-      json[name] = value;
-    }
-  }
+struct JobFieldWriter : FieldWriter {
+  using FieldWriter::operator();
+  void operator()(const char* name, const JobStatus& value) { json[name] = job_status_name(value); }
 };
 
-struct FieldReader {
-  const Json& json;
-  bool good = true;
-
-  void operator()(const char* name, std::string& value) {
-    const std::string* text = find_string(json, name);
-    good = good && text != nullptr && text->size() <= kMaxFieldBytes;
-    value = good ? *text : std::string();
-  }
-  void operator()(const char* name, bool& value) {
-    const Json* flag = find_member(json, name);
-    good = good && flag != nullptr && flag->is_boolean();
-    value = good && flag->get<bool>();
-  }
+struct JobFieldReader : FieldReader {
+  using FieldReader::operator();
   void operator()(const char* name, JobStatus& value) {
     std::string text;
     (*this)(name, text);
@@ -84,16 +59,6 @@ struct FieldReader {
       }
     }
     good = good && known;
-  }
-  template <typename T>
-  requires(std::is_integral_v<T>) void operator()(const char* name, T& value) {
-    const Json* number = find_member(json, name);
-    good = good && number != nullptr && number->is_number_integer();
-    const std::int64_t read = good ? number->get<std::int64_t>() : 0;
-    const auto most = static_cast<std::int64_t>(
-        std::min<std::uint64_t>(std::numeric_limits<T>::max(), kMostNumber));
-    good = good && read <= most && read >= (std::is_signed_v<T> ? -1 : 0);
-    value = good ? static_cast<T>(read) : T{};
   }
 };
 
@@ -114,7 +79,7 @@ std::string_view job_status_name(JobStatus status) {
 }
 
 std::string encode_job_record(const JobRecord& record) {
-  FieldWriter writer;
+  JobFieldWriter writer;
   fields(writer, record);
   return dump_json(writer.json) + "\n";
 }
@@ -125,7 +90,7 @@ Result<JobRecord> decode_job_record(std::string_view text) {
   }
   AB_TRY(json, parse_json(text, {.depth = 2, .values = 64, .keys = 64}));
   JobRecord record;
-  FieldReader reader{json};
+  JobFieldReader reader{{json}};
   fields(reader, record);
   if (!reader.good || !is_job_id(record.id) || !is_job_name(record.name) ||
       record.command.size() > kMaxJobCommandBytes + 3) {

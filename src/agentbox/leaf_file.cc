@@ -62,6 +62,20 @@ std::optional<ToolError> require_sha256(const Leaf& leaf, const std::string& sho
   return *hash == wanted ? std::nullopt : std::optional(wrong_sha256(shown, *hash, nothing_done));
 }
 
+ToolError exists_already(const std::string& shown) {
+  return {.code = "EEXIST",
+          .message = shown + " exists already",
+          .hint = "Leave if_absent out to replace it, or choose another name",
+          .path = shown};
+}
+
+ToolError missing_sha256(const std::string& shown) {
+  return {.code = "PRECONDITION_FAILED",
+          .message = shown + " does not exist, so it does not have that sha256",
+          .hint = "Leave if_sha256 out to create it",
+          .path = shown};
+}
+
 ToolError wrong_sha256(const std::string& shown, const std::string& actual,
                        std::string_view nothing_done) {
   ToolError error{.code = "PRECONDITION_FAILED",

@@ -32,6 +32,12 @@ inline constexpr std::uint64_t kMaxHashBytes = 4ULL << 30;
                                                       std::string_view nothing_done,
                                                       const std::function<bool()>& cancelled);
 
+/// The EEXIST of a name that was to be free.
+[[nodiscard]] ToolError exists_already(const std::string& shown);
+
+/// The PRECONDITION_FAILED of a file that is not there.
+[[nodiscard]] ToolError missing_sha256(const std::string& shown);
+
 /// The PRECONDITION_FAILED of a file that has the hash ACTUAL.
 [[nodiscard]] ToolError wrong_sha256(const std::string& shown, const std::string& actual,
                                      std::string_view nothing_done);

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,7 +16,6 @@
 namespace agentbox::mcp {
 namespace {
 
-constexpr unsigned kNoReplace = 1;  // RENAME_NOREPLACE
 constexpr std::string_view kNothingDone = "nothing was moved";
 
 bool same_folder(const Leaf& a, const Leaf& b) {
@@ -54,7 +52,6 @@ class Mover {
   Outcome<MoveOutcome> run_within_folders();
   [[nodiscard]] std::optional<ToolError> check_request() const;
   [[nodiscard]] int rename() const;
-  [[nodiscard]] int rename_to_free_name() const;
   [[nodiscard]] std::optional<ToolError> copy_across();
   [[nodiscard]] std::optional<ToolError> copy_file();
   [[nodiscard]] std::optional<ToolError> copy_link();
@@ -110,7 +107,7 @@ std::optional<ToolError> Mover::check_request() const {
 // 0 or an errno.
 int Mover::rename() const {
   if (!request_.overwrite) {
-    return rename_to_free_name();
+    return rename_to_free_name(from_.folder.get(), from_.name, to_.folder.get(), to_.name);
   }
   if (to_.exists && same_file(to_.info, from_.info)) {
     // Two names of one file: rename() would leave both and call it done.
@@ -119,33 +116,6 @@ int Mover::rename() const {
   return ::renameat(from_.folder.get(), from_.name.c_str(), to_.folder.get(), to_.name.c_str()) == 0
              ? 0
              : errno;
-}
-
-int Mover::rename_to_free_name() const {
-  const int from = from_.folder.get();
-  const int to = to_.folder.get();
-  if (::syscall(SYS_renameat2, from, from_.name.c_str(), to, to_.name.c_str(), kNoReplace) == 0) {
-    return 0;
-  }
-  if (errno != ENOSYS && errno != EINVAL) {
-    return errno;
-  }
-  if (S_ISDIR(from_.info.st_mode)) {
-    // An empty folder claims the name; a rename may replace it, and nothing that is not empty.
-    if (::mkdirat(to, to_.name.c_str(), 0700) != 0) {
-      return errno;
-    }
-    if (::renameat(from, from_.name.c_str(), to, to_.name.c_str()) == 0) {
-      return 0;
-    }
-    const int number = errno;
-    (void)::unlinkat(to, to_.name.c_str(), AT_REMOVEDIR);
-    return number;
-  }
-  if (::linkat(from, from_.name.c_str(), to, to_.name.c_str(), 0) != 0) {
-    return errno;
-  }
-  return ::unlinkat(from, from_.name.c_str(), 0) == 0 ? 0 : errno;
 }
 
 ToolError Mover::fault(int number) const {

@@ -26,19 +26,6 @@ bool is_users_attribute(std::string_view name) {
   return name.starts_with("user.") || name == "system.posix_acl_access";
 }
 
-int rename_to_free_name(int folder, const std::string& from, const std::string& to) {
-  const long result =
-      ::syscall(SYS_renameat2, folder, from.c_str(), folder, to.c_str(), kNoReplace);
-  if (result == 0 || (errno != ENOSYS && errno != EINVAL)) {
-    return static_cast<int>(result);
-  }
-  if (::linkat(folder, from.c_str(), folder, to.c_str(), 0) != 0) {
-    return -1;
-  }
-  (void)::unlinkat(folder, from.c_str(), 0);
-  return 0;
-}
-
 }  // namespace
 
 Result<NewFile> NewFile::create(int folder, const KernelFeatures& features) {
@@ -82,10 +69,12 @@ Result<Naming> NewFile::put(const std::string& name, const struct stat* old) {
   if (old != nullptr && !names_file(folder_, name, *old)) {
     return Naming::kReplaced;
   }
-  const int result = old != nullptr ? ::renameat(folder_, temporary_.c_str(), folder_, name.c_str())
-                                    : rename_to_free_name(folder_, temporary_, name);
-  if (result != 0) {
-    return errno == EEXIST ? Result<Naming>(Naming::kTaken) : errno_error("write");
+  if (old == nullptr) {
+    if (const int number = rename_to_free_name(folder_, temporary_, folder_, name); number != 0) {
+      return number == EEXIST ? Result<Naming>(Naming::kTaken) : errno_error("write", number);
+    }
+  } else if (::renameat(folder_, temporary_.c_str(), folder_, name.c_str()) != 0) {
+    return errno_error("write");
   }
   temporary_.clear();
   return Naming::kDone;
@@ -93,6 +82,36 @@ Result<Naming> NewFile::put(const std::string& name, const struct stat* old) {
 
 std::string random_name(std::string_view prefix) {
   return std::string(prefix) + random_hex(kRandomBytes);
+}
+
+int rename_to_free_name(int from_folder, const std::string& from, int to_folder,
+                        const std::string& to) {
+  if (::syscall(SYS_renameat2, from_folder, from.c_str(), to_folder, to.c_str(), kNoReplace) == 0) {
+    return 0;
+  }
+  if (errno != ENOSYS && errno != EINVAL) {
+    return errno;
+  }
+  struct stat info {};
+  if (::fstatat(from_folder, from.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    return errno;
+  }
+  if (S_ISDIR(info.st_mode)) {
+    // An empty folder claims the name; a rename may replace it, and nothing that is not empty.
+    if (::mkdirat(to_folder, to.c_str(), 0700) != 0) {
+      return errno;
+    }
+    if (::renameat(from_folder, from.c_str(), to_folder, to.c_str()) == 0) {
+      return 0;
+    }
+    const int number = errno;
+    (void)::unlinkat(to_folder, to.c_str(), AT_REMOVEDIR);
+    return number;
+  }
+  if (::linkat(from_folder, from.c_str(), to_folder, to.c_str(), 0) != 0) {
+    return errno;
+  }
+  return ::unlinkat(from_folder, from.c_str(), 0) == 0 ? 0 : errno;
 }
 
 bool same_file(const struct stat& a, const struct stat& b) {

@@ -26,6 +26,10 @@ class NewFile {
   /// In FOLDER (borrowed for its life): unnamed where FEATURES and the file system allow, else
   /// under a random temporary name. Mode 0600. Errors carry the errno.
   [[nodiscard]] static Result<NewFile> create(int folder, const KernelFeatures& features);
+  /// The file FD that lies in FOLDER under the temporary name TEMPORARY.
+  [[nodiscard]] static NewFile adopt(int folder, UniqueFd fd, std::string temporary) {
+    return {folder, std::move(fd), std::move(temporary)};
+  }
   NewFile(NewFile&& other) noexcept
       : folder_(other.folder_),
         fd_(std::move(other.fd_)),
@@ -42,6 +46,9 @@ class NewFile {
   /// that file, which is replaced in one step.
   [[nodiscard]] Result<Naming> put(const std::string& name, const struct stat* old);
 
+  /// Leaves the file under its temporary name, which is returned; empty where it has none.
+  [[nodiscard]] std::string leave() { return std::exchange(temporary_, {}); }
+
  private:
   NewFile(int folder, UniqueFd fd, std::string temporary)
       : folder_(folder), fd_(std::move(fd)), temporary_(std::move(temporary)) {}
@@ -54,6 +61,10 @@ class NewFile {
 
 /// A name for something unfinished, never met twice and never guessed.
 [[nodiscard]] std::string random_name(std::string_view prefix);
+
+/// Moves a name, of a folder too, to one that is free: 0, EEXIST or another errno.
+[[nodiscard]] int rename_to_free_name(int from_folder, const std::string& from, int to_folder,
+                                      const std::string& to);
 
 [[nodiscard]] bool same_file(const struct stat& a, const struct stat& b);
 

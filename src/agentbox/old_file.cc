@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
 
 #include "agentbox/file_bytes.h"
 #include "agentbox/new_file.h"
@@ -43,19 +44,33 @@ int allocate_growth(int fd, std::uint64_t old_size, std::uint64_t new_size) {
 
 int sync_if(bool wanted, int fd) { return wanted && ::fsync(fd) != 0 ? errno : 0; }
 
-// 0, or the errno of the step that failed. RESTORED is false where the old content is nowhere any
-// more but in KEPT.
-int replace_content(const OldFile& file, std::string_view data, int kept, bool& restored) {
-  if (const int number = allocate_growth(file.fd, file.size, data.size()); number != 0) {
+// What a file is to hold: so many bytes, and what puts them there from the start on.
+struct NewContent {
+  std::uint64_t size = 0;
+  std::function<int(int)> put;  // 0 or an errno
+};
+
+int write_content(const OldFile& file, const NewContent& content) {
+  if (const int number = allocate_growth(file.fd, file.size, content.size); number != 0) {
     return number;
   }
-  int number = write_all_at(file.fd, data, 0);
-  if (number == 0 && ::ftruncate(file.fd, static_cast<off_t>(data.size())) != 0) {
-    number = errno;
+  if (const int number = content.put(file.fd); number != 0) {
+    return number;
   }
-  if (number == 0) {
-    number = sync_if(file.sync, file.fd);
+  if (::ftruncate(file.fd, static_cast<off_t>(content.size)) != 0) {
+    return errno;
   }
+  return sync_if(file.sync, file.fd);
+}
+
+NewContent content_of(std::string_view data) {
+  return {.size = data.size(), .put = [data](int fd) { return write_all_at(fd, data, 0); }};
+}
+
+// 0, or the errno of the step that failed. RESTORED is false where the old content is nowhere any
+// more but in KEPT.
+int replace_content(const OldFile& file, const NewContent& content, int kept, bool& restored) {
+  const int number = write_content(file, content);
   if (number != 0) {
     restored = copy_all(kept, file.fd) == 0 &&
                ::ftruncate(file.fd, static_cast<off_t>(file.size)) == 0 && ::fsync(file.fd) == 0;
@@ -63,10 +78,8 @@ int replace_content(const OldFile& file, std::string_view data, int kept, bool& 
   return number;
 }
 
-}  // namespace
-
-std::optional<ToolError> overwrite(const OldFile& file, std::string_view data,
-                                   const std::string& keep_folder) {
+std::optional<ToolError> overwrite_with(const OldFile& file, const NewContent& content,
+                                        const std::string& keep_folder) {
   const std::string kept_path = keep_folder + "/" + random_name("kept-");
   const UniqueFd kept(
       ::open(kept_path.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
@@ -82,7 +95,7 @@ std::optional<ToolError> overwrite(const OldFile& file, std::string_view data,
     return os_error("keep the old content in", keep_folder, number);
   }
   bool restored = true;
-  number = replace_content(file, data, kept.get(), restored);
+  number = replace_content(file, content, kept.get(), restored);
   if (restored) {
     (void)::unlink(kept_path.c_str());
   }
@@ -94,6 +107,29 @@ std::optional<ToolError> overwrite(const OldFile& file, std::string_view data,
     error.hint = "The old content could not be put back; it is kept in " + kept_path;
   }
   return error;
+}
+
+}  // namespace
+
+std::optional<ToolError> overwrite(const OldFile& file, std::string_view data,
+                                   const std::string& keep_folder) {
+  return overwrite_with(file, content_of(data), keep_folder);
+}
+
+std::optional<ToolError> overwrite_from(const OldFile& file, int source,
+                                        const std::string& keep_folder) {
+  struct stat info {};
+  if (::fstat(source, &info) != 0) {
+    return os_error("stat", file.shown, errno);
+  }
+  return overwrite_with(file,
+                        {.size = static_cast<std::uint64_t>(info.st_size),
+                         .put = [source](int fd) { return copy_all(source, fd); }},
+                        keep_folder);
+}
+
+int write_over(const OldFile& file, std::string_view data) {
+  return write_content(file, content_of(data));
 }
 
 std::optional<ToolError> append(const OldFile& file, std::string_view data) {

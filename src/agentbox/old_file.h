@@ -24,6 +24,14 @@ struct OldFile {
 [[nodiscard]] std::optional<ToolError> overwrite(const OldFile& file, std::string_view data,
                                                  const std::string& keep_folder);
 
+/// The same with the content of the open file SOURCE.
+[[nodiscard]] std::optional<ToolError> overwrite_from(const OldFile& file, int source,
+                                                      const std::string& keep_folder);
+
+/// Puts DATA in place of the content without keeping that: 0, or the errno after which FILE may
+/// hold anything. Room for its growth is taken first.
+[[nodiscard]] int write_over(const OldFile& file, std::string_view data);
+
 /// Adds DATA to the end of FILE (open with O_APPEND). After a failure what was added is cut off
 /// again, unless somebody else appended too.
 [[nodiscard]] std::optional<ToolError> append(const OldFile& file, std::string_view data);

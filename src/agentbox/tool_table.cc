@@ -91,6 +91,8 @@ std::vector<Tool> all_tools() {
   tools.push_back(read_files_tool());
   tools.push_back(glob_files_tool());
   tools.push_back(search_files_tool());
+  tools.push_back(download_chunk_tool());
+  tools.push_back(upload_chunk_tool());
   tools.push_back(list_blobs_tool());
   tools.push_back(write_random_blob_tool());
   tools.push_back(read_blob_tool());

@@ -325,6 +325,18 @@ Outcome<Leaf> Workspace::find_name(const BoxPath& path, MadeFolders* made) const
   return leaf;
 }
 
+void Workspace::remove_empty_folders(const std::string& relative, std::size_t count) const {
+  std::string folder = split_last(relative).folder;
+  for (; count > 0 && folder != "."; --count) {
+    const Split split = split_last(folder);
+    const auto parent = workspace_.open(split.folder, O_PATH | O_DIRECTORY);
+    if (!parent.ok() || ::unlinkat(parent->get(), split.name.c_str(), AT_REMOVEDIR) != 0) {
+      return;
+    }
+    folder = split.folder;
+  }
+}
+
 bool Workspace::leads_to(const BoxPath& path, const struct stat& info) const {
   const auto found = root(path).open(path.relative, O_PATH | O_NOFOLLOW);
   struct stat now {};
@@ -378,21 +390,36 @@ Outcome<Leaf> Workspace::find_leaf(const BoxPath& path, MadeFolders* made) const
   return os_error("write", shown, ELOOP);
 }
 
-std::mutex& Workspace::lock_of(const Leaf& leaf) const {
-  struct stat folder {};
-  (void)::fstat(leaf.folder.get(), &folder);
-  const std::size_t key =
-      std::hash<std::string>{}(leaf.name) ^ std::hash<std::uint64_t>{}(folder.st_ino);
+std::mutex& Workspace::lock_of(int folder, const std::string& name) const {
+  struct stat info {};
+  (void)::fstat(folder, &info);
+  const std::size_t key = std::hash<std::string>{}(name) ^ std::hash<std::uint64_t>{}(info.st_ino);
   return locks_[key % kLocks];
 }
 
 std::unique_lock<std::mutex> Workspace::lock_name(const Leaf& leaf) const {
-  return std::unique_lock(lock_of(leaf));
+  return std::unique_lock(lock_of(leaf.folder.get(), leaf.name));
+}
+
+std::vector<std::unique_lock<std::mutex>> Workspace::lock_names(
+    const std::vector<FolderName>& names) const {
+  std::vector<std::mutex*> wanted;
+  for (const auto& [folder, name] : names) {
+    wanted.push_back(&lock_of(folder, name));
+  }
+  // Always in the order they lie in, so that two such calls never wait for each other.
+  std::sort(wanted.begin(), wanted.end(), std::less<>{});
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (std::mutex* const one : wanted) {
+    locks.emplace_back(*one);
+  }
+  return locks;
 }
 
 Workspace::TwoLocks Workspace::lock_names(const Leaf& a, const Leaf& b) const {
-  std::mutex* first = &lock_of(a);
-  std::mutex* second = &lock_of(b);
+  std::mutex* first = &lock_of(a.folder.get(), a.name);
+  std::mutex* second = &lock_of(b.folder.get(), b.name);
   if (first == second) {
     return {.first = std::unique_lock(*first), .second = {}};
   }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "agentbox/beneath.h"
@@ -45,6 +46,7 @@ class MadeFolders {
   }
   void sync() const;
   void undo();
+  [[nodiscard]] std::size_t count() const { return made_.size(); }
 
  private:
   struct Made {
@@ -91,6 +93,9 @@ class Workspace {
   /// The name PATH itself, whatever is there; a link at its end is not followed. For what takes
   /// names away or gives them. ROOT_REFUSED: the workspace itself.
   [[nodiscard]] Outcome<Leaf> find_name(const BoxPath& path, MadeFolders* made) const;
+  /// Removes the folder of RELATIVE (a path as a Leaf has it) and those above it, COUNT in all, as
+  /// far as they are empty.
+  void remove_empty_folders(const std::string& relative, std::size_t count) const;
   /// True where PATH still leads to the file INFO, a link at its end not followed.
   [[nodiscard]] bool leads_to(const BoxPath& path, const struct stat& info) const;
 
@@ -102,6 +107,10 @@ class Workspace {
     std::unique_lock<std::mutex> second;
   };
   [[nodiscard]] TwoLocks lock_names(const Leaf& a, const Leaf& b) const;
+  /// The same for many names, each in a folder that is open.
+  using FolderName = std::pair<int, std::string>;
+  [[nodiscard]] std::vector<std::unique_lock<std::mutex>> lock_names(
+      const std::vector<FolderName>& names) const;
 
   [[nodiscard]] const RootNames& names() const { return names_; }
   [[nodiscard]] const KernelFeatures& features() const { return features_; }
@@ -127,7 +136,7 @@ class Workspace {
   [[nodiscard]] Outcome<Opened> open_checked(const BoxPath& path, mode_t type) const;
   [[nodiscard]] Outcome<bool> create_last(const BoxPath& path, mode_t mode, bool exact,
                                           MadeFolders& made) const;
-  [[nodiscard]] std::mutex& lock_of(const Leaf& leaf) const;
+  [[nodiscard]] std::mutex& lock_of(int folder, const std::string& name) const;
   [[nodiscard]] std::optional<ToolError> refuse_output(const BoxPath& path) const;
   [[nodiscard]] ToolError refuse_dots(const BoxPath& path) const;
 

@@ -2,6 +2,8 @@
 #include "provision/tools.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <utility>
 
 #include "base/text.h"
@@ -14,8 +16,8 @@ namespace {
 constexpr std::chrono::seconds kStep{60};
 /// Hashing a file of many GiB on a slow disk.
 constexpr std::chrono::seconds kHashTime{1800};
-/// read_file hashes no longer file along with a read.
-constexpr std::uint64_t kMostHashedByRead = 256ULL << 20U;
+/// Most bytes of one page.
+constexpr std::uint64_t kPageBytes = 2U << 20U;
 constexpr std::size_t kMaxWords = 300;
 constexpr std::size_t kHexBytes = 64;
 
@@ -48,53 +50,68 @@ Result<Json> use_tool(McpClient& session, const std::string& tool, const Json& a
   return *value;
 }
 
-Result<FilePage> read_page(McpClient& session, const std::string& path, std::uint64_t offset) {
-  AB_TRY(value, use_tool(session, "read_file",
-                         Json{{"path", path},
-                              {"offset", offset},
-                              {"limit", kPageBytes},
-                              {"encoding", "base64"},
-                              {"sha256", false}},
-                         kStep));
-  const std::string* content = find_string(value, "content");
-  const std::string* modified = find_string(value, "mtime");
+Result<FilePage> read_page(McpClient& session, const std::string& path, std::uint64_t offset,
+                           const std::string& etag) {
+  Json arguments{{"path", path}, {"offset", offset}, {"length", kPageBytes}};
+  if (!etag.empty()) {
+    arguments["if_etag"] = etag;
+  }
+  AB_TRY(value, use_tool(session, "download_chunk", arguments, kStep));
+  const std::string* data = find_string(value, "data");
+  const std::string* now = find_string(value, "etag");
   const Json* size = find_member(value, "size");
-  if (content == nullptr || size == nullptr || !size->is_number_unsigned()) {
-    return strange("read_file");
+  if (data == nullptr || now == nullptr || size == nullptr || !size->is_number_unsigned()) {
+    return strange("download_chunk");
   }
-  AB_TRY(bytes, base64_decode(*content));
-  return FilePage{std::move(bytes), size->get<std::uint64_t>(),
-                  modified == nullptr ? std::string() : *modified};
+  AB_TRY(bytes, base64_decode(*data));
+  return FilePage{std::move(bytes), size->get<std::uint64_t>(), *now};
 }
 
-Result<std::string> remote_sha256(McpClient& session, const std::string& path, std::uint64_t size) {
-  if (size <= kMostHashedByRead) {
-    AB_TRY(value, use_tool(session, "read_file",
-                           Json{{"path", path}, {"limit", 1}, {"sha256", true}}, kHashTime));
-    const std::string* sum = find_string(value, "sha256");
-    return sum != nullptr && is_hex_sum(*sum) ? Result<std::string>(*sum) : strange("read_file");
-  }
-  auto said = run_program(session, "sha256sum", {"--", path});
-  if (!said.ok()) {
-    return said.error().code == Code::kProtocol ? Result<std::string>(std::string())
-                                                : std::move(said).error();
-  }
-  // A name with strange characters makes the line begin with a backslash.
-  const std::string sum = said->substr(said->starts_with('\\') ? 1 : 0, kHexBytes);
-  return is_hex_sum(sum) ? Result<std::string>(sum) : strange("sha256sum");
+Result<std::string> remote_sha256(McpClient& session, const std::string& path,
+                                  const std::string& etag) {
+  AB_TRY(value,
+         use_tool(session, "download_chunk",
+                  Json{{"path", path}, {"length", 1}, {"if_etag", etag}, {"file_sha256", true}},
+                  kHashTime));
+  const std::string* sum = find_string(value, "sha256");
+  return sum != nullptr && is_hex_sum(*sum) ? Result<std::string>(*sum) : strange("download_chunk");
 }
 
-Status move_file(McpClient& session, const std::string& from, const std::string& to) {
-  AB_TRY(has_tool, session.has_tool("move_file", std::chrono::steady_clock::now() + kStep));
-  if (has_tool) {
-    AB_TRY(moved,
-           use_tool(session, "move_file",
-                    Json{{"source", from}, {"destination", to}, {"overwrite", true}}, kStep));
-    static_cast<void>(moved);
-    return {};
+Result<std::string> begin_upload(McpClient& session, const std::string& path, std::uint64_t size,
+                                 unsigned mode) {
+  Json arguments{{"path", path}};
+  if (size > 0) {
+    arguments["total_size"] = size;
   }
-  AB_TRY(said, run_program(session, "mv", {"-f", "-T", "--", from, to}));
-  static_cast<void>(said);
+  if (mode != 0) {
+    std::array<char, 16> text{};  // holds any number, which the compiler looks for
+    static_cast<void>(std::snprintf(text.data(), text.size(), "%04o", mode));
+    arguments["mode"] = text.data();
+  }
+  AB_TRY(value, use_tool(session, "upload_chunk", arguments, kStep));
+  const std::string* id = find_string(value, "upload_id");
+  return id != nullptr ? Result<std::string>(*id) : strange("upload_chunk");
+}
+
+Status send_piece(McpClient& session, const std::string& id, std::uint64_t offset,
+                  std::string_view bytes, const std::optional<WholeFile>& whole) {
+  Json arguments{{"upload_id", id},
+                 {"offset", offset},
+                 {"data", base64_encode(bytes)},
+                 {"chunk_sha256", sha256_hex(bytes)}};
+  if (whole) {
+    arguments["total_size"] = whole->size;
+    arguments["sha256"] = whole->sum;
+  }
+  AB_TRY(value, use_tool(session, "upload_chunk", arguments, whole ? kHashTime : kStep));
+  const Json* complete = find_member(value, "complete");
+  const bool is_complete = complete != nullptr && complete->is_boolean() && complete->get<bool>();
+  return is_complete == whole.has_value() ? Status{} : Status{strange("upload_chunk")};
+}
+
+Status abort_upload(McpClient& session, const std::string& id) {
+  AB_TRY(value, use_tool(session, "upload_chunk", Json{{"upload_id", id}, {"abort", true}}, kStep));
+  static_cast<void>(value);
   return {};
 }
 

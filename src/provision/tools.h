@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -20,26 +22,37 @@ namespace agentbox::provision {
 struct FilePage {
   std::string bytes;
   std::uint64_t size = 0;  ///< of the whole file
-  std::string modified;    ///< its time, as text
+  std::string etag;        ///< which file it was, in which state
 };
-/// Most bytes of one page.
-inline constexpr std::uint64_t kPageBytes = 512U << 10U;
+/// The page that begins at OFFSET; an error where the file is not the one of ETAG (empty: any).
 [[nodiscard]] Result<FilePage> read_page(McpClient& session, const std::string& path,
-                                         std::uint64_t offset);
+                                         std::uint64_t offset, const std::string& etag);
 
-/// SHA-256 of the file as it lies in the box now, in hex. Read there from its start: by read_file
-/// where that hashes files of this SIZE, else by sha256sum. Empty where the box has neither.
+/// SHA-256 of the file of ETAG as it lies in the box now, in hex; read there from its start.
 [[nodiscard]] Result<std::string> remote_sha256(McpClient& session, const std::string& path,
-                                                std::uint64_t size);
+                                                const std::string& etag);
+
+/// Bytes of one piece of an upload, all but the last.
+inline constexpr std::size_t kPieceBytes = 3U << 20U;
+/// Begins an upload to PATH; SIZE and MODE are 0 where they are not known. Its id.
+[[nodiscard]] Result<std::string> begin_upload(McpClient& session, const std::string& path,
+                                               std::uint64_t size, unsigned mode);
+/// What the whole file has; told with its last piece.
+struct WholeFile {
+  std::uint64_t size = 0;
+  std::string sum;
+};
+/// Stores BYTES at OFFSET; again, where that was done before. With WHOLE this is the last piece:
+/// the box hashes what it has and puts it in its place.
+[[nodiscard]] Status send_piece(McpClient& session, const std::string& id, std::uint64_t offset,
+                                std::string_view bytes, const std::optional<WholeFile>& whole);
+[[nodiscard]] Status abort_upload(McpClient& session, const std::string& id);
 
 /// Runs PROGRAM with exactly these arguments and no shell; its standard output. An exit code that
 /// is not 0 is Code::kProtocol with its words.
 [[nodiscard]] Result<std::string> run_program(McpClient& session, const std::string& program,
                                               const std::vector<std::string>& arguments);
 
-/// Moves a file onto another name of the same folder, whatever file is there; a folder is refused.
-/// By the tool move_file where the box has it, else by mv.
-[[nodiscard]] Status move_file(McpClient& session, const std::string& from, const std::string& to);
 [[nodiscard]] Status remove_file(McpClient& session, const std::string& path);
 
 }  // namespace agentbox::provision

@@ -1,13 +1,13 @@
 // edge: see transfer.h.
 #include "provision/transfer.h"
 
-#include <array>
 #include <chrono>
-#include <cstdio>
+#include <functional>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/log.h"
-#include "base/random.h"
 #include "base/text.h"
 #include "provision/interrupt.h"
 #include "provision/local_file.h"
@@ -17,9 +17,9 @@
 namespace agentbox::provision {
 namespace {
 
-constexpr std::chrono::seconds kStep{60};
-/// Sent in one call: the tool takes 4 MiB.
-constexpr std::size_t kSendBytes = 3U << 20U;
+/// A link that was lost is dialled again for so long.
+constexpr std::chrono::seconds kReturnTime{30};
+constexpr std::chrono::milliseconds kReturnPause{500};
 /// Between two lines of progress.
 constexpr std::chrono::seconds kProgressEvery{2};
 
@@ -42,119 +42,129 @@ class Progress {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kProgressEvery;
 };
 
-Answer<McpClient> session_of(const Store& store, const BoxName& name) {
-  AB_TRY(record, store.load_existing(name));
-  return open_session(record, std::chrono::steady_clock::now() + kProofStep);
-}
+// A session with a box, and another where that was lost: what is asked of it can be asked again.
+class Link {
+ public:
+  [[nodiscard]] static Answer<Link> open(const Store& store, const BoxName& name) {
+    Link link(store, name);
+    AB_TRY(session, link.dial());
+    link.session_.emplace(std::move(session));
+    return link;
+  }
+
+  /// The result of STEP, which is taken again where the link was lost meanwhile.
+  template <typename Step>
+  auto use(const Step& step) -> decltype(step(std::declval<McpClient&>())) {
+    for (;;) {
+      auto result = step(*session_);
+      if (result.ok() || !is_loss(result.error()) || !come_back(result.error())) {
+        return result;
+      }
+    }
+  }
+
+ private:
+  Link(const Store& store, const BoxName& name) : store_(store), name_(name) {}
+
+  [[nodiscard]] static bool is_loss(const Error& error) {
+    return error.code == Code::kUnavailable || error.code == Code::kTimeout;
+  }
+  [[nodiscard]] Answer<McpClient> dial() const {
+    AB_TRY(record, store_.get().load_existing(name_));
+    return open_session(record, std::chrono::steady_clock::now() + kProofStep);
+  }
+  bool come_back(const Error& why) {
+    log::info("the link was lost; dialling again", {{"why", why.what}});
+    const auto deadline = std::chrono::steady_clock::now() + kReturnTime;
+    for (;;) {
+      auto session = dial();
+      if (session.ok()) {
+        session_.emplace(std::move(session).value());
+        return true;
+      }
+      if (session.error().exit != Exit::kUnreachable || interrupted() ||
+          std::chrono::steady_clock::now() > deadline) {
+        return false;
+      }
+      std::this_thread::sleep_for(kReturnPause);
+    }
+  }
+
+  std::reference_wrapper<const Store> store_;
+  BoxName name_;
+  std::optional<McpClient> session_;
+};
 
 Report transfer_report(const BoxName& name, const char* verb, const std::string& remote,
-                       std::uint64_t bytes, const std::string& sum, bool checked) {
+                       std::uint64_t bytes, const std::string& sum) {
   Report report;
   report.json["name"] = name.text();
   report.json["path"] = remote;
   report.json["bytes"] = bytes;
   report.json["sha256"] = sum;
-  report.json["verified"] = checked;
-  report.text =
-      std::string(verb) + " " + std::to_string(bytes) + " bytes\nsha256 " + sum +
-      (checked ? " (the same in the box)\n" : " (the box has no sha256sum to compare with)\n");
+  report.json["verified"] = true;
+  report.text = std::string(verb) + " " + std::to_string(bytes) + " bytes\nsha256 " + sum +
+                " (the same in the box)\n";
   return report;
-}
-
-Failure differs(const std::string& remote, const std::string& next) {
-  return Failure{
-      Exit::kCheckFailed,
-      remote + " in the box and here do not have the same sha256: it was changed meanwhile", next};
 }
 
 struct Received {
   std::uint64_t bytes = 0;
   std::string sum;
+  std::string etag;
 };
 
 // Every page of REMOTE, in order, into TARGET.
-Answer<Received> receive(McpClient& session, const std::string& remote, const LocalTarget& target) {
+Answer<Received> receive(Link& link, const std::string& remote, const LocalTarget& target) {
   Progress progress("pull");
   Sha256 sum;
-  std::uint64_t offset = 0;
-  std::string modified;
+  Received received;
   for (;;) {
-    AB_TRY(page, read_page(session, remote, offset));
-    if (offset == 0) {
-      modified = page.modified;
-    }
-    const bool changed = page.modified != modified;
-    const bool cut = page.bytes.empty() && offset < page.size;
-    if (changed || cut) {
+    AB_TRY(page, link.use([&](McpClient& session) {
+      return read_page(session, remote, received.bytes, received.etag);
+    }));
+    if (page.bytes.empty() && received.bytes < page.size) {
       return Failure{Exit::kFailed, remote + " was changed while it was read",
                      "run the command again when nobody writes it"};
     }
+    received.etag = page.etag;
+    received.bytes += page.bytes.size();
     sum.update(page.bytes);
     AB_CHECK(target.write(page.bytes));
-    offset += page.bytes.size();
-    if (offset >= page.size) {
-      return Received{offset, sum.hex_digest()};
+    if (received.bytes >= page.size) {
+      received.sum = sum.hex_digest();
+      return received;
     }
     if (interrupted()) {
       return interrupted_failure();
     }
-    progress.at(offset, page.size);
+    progress.at(received.bytes, page.size);
   }
 }
 
-// The name beside REMOTE under which it is written.
-std::string name_beside(const std::string& remote) {
-  const auto slash = remote.rfind('/');
-  return (slash == std::string::npos ? "" : remote.substr(0, slash + 1)) + ".agentbox-push-" +
-         random_hex(8);
-}
-
-// A push under way: what is in the box under the other name goes again unless it took its place.
+// A push under way: what is in the box goes again unless it took its place.
 class Upload {
  public:
-  Upload(McpClient& session, std::string remote)
-      : session_(session), remote_(std::move(remote)), beside_(name_beside(remote_)) {}
+  Upload(Link& link, std::string id) : link_(link), id_(std::move(id)) {}
   Upload(const Upload&) = delete;
   Upload& operator=(const Upload&) = delete;
   ~Upload() {
-    if (begun_) {
-      static_cast<void>(remove_file(session_, beside_));
+    if (!complete_) {
+      static_cast<void>(link_.use([&](McpClient& session) { return abort_upload(session, id_); }));
     }
   }
 
-  Status send(std::string_view bytes, unsigned mode, bool last) {
-    Json arguments = {{"path", beside_},
-                      {"content", base64_encode(bytes)},
-                      {"encoding", "base64"},
-                      {"fsync", last},
-                      {begun_ ? "append" : "if_absent", true}};
-    if (!begun_ && mode != 0) {
-      std::array<char, 16> text{};  // holds any number, which the compiler looks for
-      static_cast<void>(std::snprintf(text.data(), text.size(), "%04o", mode));
-      arguments["mode"] = text.data();
-    }
-    begun_ = true;
-    AB_TRY(value, use_tool(session_, "write_file", arguments, kStep));
-    static_cast<void>(value);
-    return {};
-  }
-
-  /// What was sent is on the disk and has SUM; then it takes its place.
-  Answer<bool> finish(const std::string& sum, std::uint64_t size) {
-    AB_TRY(remote_sum, remote_sha256(session_, beside_, size));
-    if (!remote_sum.empty() && remote_sum != sum) {
-      return differs(beside_, "run the command again");
-    }
-    AB_CHECK(advise(move_file(session_, beside_, remote_), "name a file, not a folder"));
-    begun_ = false;
-    return !remote_sum.empty();
+  Status send(std::uint64_t offset, std::string_view bytes, const std::optional<WholeFile>& whole) {
+    const Status sent = link_.use(
+        [&](McpClient& session) { return send_piece(session, id_, offset, bytes, whole); });
+    complete_ = sent.ok() && whole;
+    return sent;
   }
 
  private:
-  McpClient& session_;
-  std::string remote_;
-  std::string beside_;
-  bool begun_ = false;
+  Link& link_;
+  std::string id_;
+  bool complete_ = false;
 };
 
 // A quoted name would have to be taken apart for the programs of the box, which know no such names.
@@ -172,16 +182,20 @@ Done check_remote(const std::string& remote) {
 Answer<Report> pull(const Store& store, const Pull& wanted) {
   const Interruptible guard;
   AB_CHECK(check_remote(wanted.remote));
-  AB_TRY(session, session_of(store, wanted.name));
+  AB_TRY(link, Link::open(store, wanted.name));
   AB_TRY(target, LocalTarget::open(wanted.local));
-  AB_TRY(received, receive(session, wanted.remote, target));
-  AB_TRY(sum, remote_sha256(session, wanted.remote, received.bytes));
-  if (!sum.empty() && sum != received.sum) {
-    return differs(wanted.remote, "run the command again when nobody writes it");
+  AB_TRY(received, receive(link, wanted.remote, target));
+  AB_TRY(sum, link.use([&](McpClient& session) {
+    return remote_sha256(session, wanted.remote, received.etag);
+  }));
+  if (sum != received.sum) {
+    return Failure{Exit::kCheckFailed,
+                   wanted.remote + " in the box and here do not have the same sha256",
+                   "run the command again when nobody writes it"};
   }
   AB_CHECK(target.finish());
-  Report report = transfer_report(wanted.name, "pulled", wanted.remote, received.bytes,
-                                  received.sum, !sum.empty());
+  Report report =
+      transfer_report(wanted.name, "pulled", wanted.remote, received.bytes, received.sum);
   report.printed = target.is_stream();
   return report;
 }
@@ -190,28 +204,33 @@ Answer<Report> push(const Store& store, const Push& wanted) {
   const Interruptible guard;
   AB_CHECK(check_remote(wanted.remote));
   AB_TRY(source, LocalSource::open(wanted.local));
-  AB_TRY(session, session_of(store, wanted.name));
-  Upload upload(session, wanted.remote);
+  AB_TRY(link, Link::open(store, wanted.name));
+  AB_TRY(id, advise(link.use([&](McpClient& session) {
+           return begin_upload(session, wanted.remote, source.size(), source.mode());
+         }),
+                    "name a file, not a folder"));
+  Upload upload(link, std::move(id));
   Progress progress("push");
   Sha256 sum;
-  std::uint64_t sent = 0;
-  AB_TRY(bytes, source.read(kSendBytes));
+  WholeFile sent;
+  AB_TRY(bytes, source.read(kPieceBytes));
   for (bool last = false; !last;) {
-    auto more = source.read(kSendBytes);
+    auto more = source.read(kPieceBytes);
     if (interrupted()) {
       return interrupted_failure();
     }
     AB_TRY(following, std::move(more));
     last = following.empty();
-    AB_CHECK(upload.send(bytes, source.mode(), last));
     sum.update(bytes);
-    sent += bytes.size();
+    const std::uint64_t offset = std::exchange(sent.size, sent.size + bytes.size());
+    if (last) {
+      sent.sum = sum.hex_digest();
+    }
+    AB_CHECK(upload.send(offset, bytes, last ? std::optional(sent) : std::nullopt));
     bytes = std::move(following);
-    progress.at(sent, source.size());
+    progress.at(sent.size, source.size());
   }
-  const std::string hash = sum.hex_digest();
-  AB_TRY(checked, upload.finish(hash, sent));
-  return transfer_report(wanted.name, "pushed", wanted.remote, sent, hash, checked);
+  return transfer_report(wanted.name, "pushed", wanted.remote, sent.size, sent.sum);
 }
 
 }  // namespace agentbox::provision

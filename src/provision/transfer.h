@@ -10,11 +10,12 @@
 namespace agentbox::provision {
 
 /// Memory does not grow with the file. The local file appears under its name in one step, when its
-/// hash is the one of the file in the box; a folder or device in its place is refused.
+/// hash is the one of the file in the box; a folder or device in its place is refused. A link that
+/// is lost on the way is dialled again, and the transfer goes on where it was.
 [[nodiscard]] Answer<Report> pull(const Store& store, const Pull& wanted);
 
-/// The file in the box is written under another name beside its own and takes its place when it is
-/// whole and its hash, read back, is the one of what was sent.
+/// The same in the other direction: the file in the box appears when it is whole and its hash, read
+/// back, is the one of what was sent.
 [[nodiscard]] Answer<Report> push(const Store& store, const Push& wanted);
 
 }  // namespace agentbox::provision

@@ -53,8 +53,10 @@ Result<std::vector<std::string>> list_blobs(McpClient& session) {
 Result<std::string> pull_and_hash(McpClient& session, const std::string& name) {
   Sha256 sum;
   std::uint64_t offset = 0;
+  std::string etag;
   while (offset < kBlobBytes) {
-    AB_TRY(page, read_page(session, name, offset));
+    AB_TRY(page, read_page(session, name, offset, etag));
+    etag = page.etag;
     if (page.bytes.empty()) {
       return Error{Code::kProtocol, "the file ends after " + std::to_string(offset) + " bytes"};
     }

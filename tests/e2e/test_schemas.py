@@ -62,6 +62,10 @@ CALLS = [
     ("delete_file", {"path": "link"}),
     ("delete_file", {"path": "x", "recursive": True}),
     ("delete_file", {"path": "x", "missing_ok": True}),
+    ("upload_chunk", {"path": "up/load", "data": "AAE="}),
+    ("upload_chunk", {"path": "up/done", "data": "AAE=", "total_size": 2, "mode": "0600"}),
+    ("download_chunk", {"path": "up/done", "file_sha256": True}),
+    ("download_chunk", {"path": "up/done", "offset": 1, "length": 1}),
     ("list_blobs", {}),
     ("write_random_blob", {"name": "blob", "size_bytes": 10}),
     ("read_blob", {"name": "blob"}),
@@ -149,7 +153,8 @@ def allowed(about):
     if kind == "array":
         item = "x"
         if about["items"]["type"] == "object":
-            item = {name: "x" for name in about["items"]["required"]}
+            fields = about["items"]["properties"]
+            item = {name: fields[name].get("enum", ["x"])[0] for name in about["items"]["required"]}
         return [[item] * max(about.get("minItems", 0), 1), [item] * about.get("maxItems", 10)]
     return [True, False] if kind == "boolean" else [{"A": "b"}]
 

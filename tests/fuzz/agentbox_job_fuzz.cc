@@ -1,5 +1,5 @@
-// edge: what a keeper and a lister of jobs read: plans, records, and lines of /proc. The first byte
-// chooses which.
+// edge: what lies in the output folder or comes from /proc and is read back: plans, records of jobs
+// and uploads, lines. The first byte chooses which.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -7,6 +7,7 @@
 #include "agentbox/job_plan.h"
 #include "agentbox/job_record.h"
 #include "agentbox/process_stat.h"
+#include "agentbox/upload_record.h"
 
 using namespace agentbox::mcp;
 
@@ -32,6 +33,14 @@ void try_record(std::string_view text) {
   }
 }
 
+void try_upload(std::string_view text) {
+  const auto record = decode_upload_record(text);
+  if (record.ok()) {
+    const auto again = decode_upload_record(encode_upload_record(*record));
+    check(again.ok() && encode_upload_record(*again) == encode_upload_record(*record));
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -45,6 +54,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 'r':
       try_record(rest);
+      break;
+    case 'u':
+      try_upload(rest);
       break;
     default:
       static_cast<void>(parse_process_stat(rest));

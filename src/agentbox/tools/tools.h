@@ -24,6 +24,8 @@ namespace agentbox::mcp {
 [[nodiscard]] Tool read_files_tool();
 [[nodiscard]] Tool glob_files_tool();
 [[nodiscard]] Tool search_files_tool();
+[[nodiscard]] Tool upload_chunk_tool();
+[[nodiscard]] Tool download_chunk_tool();
 [[nodiscard]] Tool system_info_tool();
 [[nodiscard]] Tool list_blobs_tool();
 [[nodiscard]] Tool write_random_blob_tool();
