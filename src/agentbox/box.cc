@@ -4,10 +4,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <utility>
 
 #include "agentbox/environment.h"
 #include "agentbox/process_stat.h"
+#include "agentbox/transaction.h"
 
 namespace agentbox::mcp {
 
@@ -26,6 +28,10 @@ Result<std::unique_ptr<Box>> open_box(const Settings& settings, UniqueFd jobs) {
   box->keep_folder = !settings.out.empty()   ? settings.out
                      : !settings.tmp.empty() ? settings.tmp
                                              : "/tmp";
+  if (const std::string words = recover_changes(*box->workspace, box->keep_folder);
+      !words.empty()) {
+    static_cast<void>(std::fprintf(stderr, "agent-box: %s\n", words.c_str()));
+  }
   const auto self = read_process_stat(::getpid());
   box->own_start = self ? self->start : 0;
   box->commands = std::make_unique<SessionCommands>();

@@ -25,6 +25,8 @@
 #include "agentbox/job_host.h"
 #include "agentbox/leftovers.h"
 #include "agentbox/process_tree.h"
+#include "agentbox/transaction.h"
+#include "agentbox/workspace.h"
 #include "base/deadline.h"
 #include "base/handle.h"
 #include "base/process.h"
@@ -352,6 +354,15 @@ void empty(const std::string& path) {
   }
 }
 
+// What a change of several files needs to be taken back lies in OUT.
+void end_changes(const std::string& workspace, const std::string& out) {
+  const auto opened = Workspace::open({.workspace = workspace, .output = {}});
+  const std::string words = opened.ok() ? recover_changes(**opened, out) : std::string();
+  if (!words.empty()) {
+    complain(words);
+  }
+}
+
 // Looks through the whole workspace, which may take long: in a process of its own, which nobody
 // waits for. Returns that process, -1 where there is none.
 pid_t remove_temporaries_aside(const std::string& workspace) {
@@ -401,6 +412,7 @@ int run_spawner(std::span<char*> arguments) {
     complain(errno_error("prctl").what);
     return kSystem;
   }
+  end_changes(options->workspace, options->out);
   empty(options->tmp);
   empty(options->out);
   auto signals = claim_signals();

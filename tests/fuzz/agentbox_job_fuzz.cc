@@ -1,11 +1,12 @@
 // edge: what lies in the output folder or comes from /proc and is read back: plans, records of jobs
-// and uploads, lines. The first byte chooses which.
+// and uploads, journals, lines. The first byte chooses which.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
 #include "agentbox/job_plan.h"
 #include "agentbox/job_record.h"
+#include "agentbox/journal.h"
 #include "agentbox/process_stat.h"
 #include "agentbox/upload_record.h"
 
@@ -41,6 +42,14 @@ void try_upload(std::string_view text) {
   }
 }
 
+void try_journal(std::string_view text) {
+  const auto journal = decode_journal(text);
+  if (journal.ok()) {
+    const auto again = decode_journal(encode_journal(*journal));
+    check(again.ok() && encode_journal(*again) == encode_journal(*journal));
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -57,6 +66,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 'u':
       try_upload(rest);
+      break;
+    case 'j':
+      try_journal(rest);
       break;
     default:
       static_cast<void>(parse_process_stat(rest));

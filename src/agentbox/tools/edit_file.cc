@@ -7,6 +7,7 @@
 #include "agentbox/call.h"
 #include "agentbox/diff.h"
 #include "agentbox/edit.h"
+#include "agentbox/edit_arguments.h"
 #include "agentbox/file_bytes.h"
 #include "agentbox/file_writer.h"
 #include "agentbox/os_error.h"
@@ -21,8 +22,6 @@ namespace {
 constexpr std::size_t kMaxFileBytes = 32UL << 20;
 // A model needs to see what changed, not the whole of a large change.
 constexpr std::size_t kMaxDiffBytes = 32UL << 10;
-constexpr std::size_t kMaxTextBytes = 4UL << 20;
-constexpr std::size_t kMaxEdits = 200;
 
 constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
 "path":{"type":"string"},"replacements":{"type":"integer"},
@@ -32,16 +31,6 @@ constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
 "previous_sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"},
 "size":{"type":"integer"},"created":{"type":"boolean"},"dry_run":{"type":"boolean"}},
 "required":["path","replacements","diff","sha256","size","dry_run"]})";
-
-TextEdit edit_of(const Arguments& arguments) {
-  TextEdit edit{.old_text = arguments.text("old_string"),
-                .new_text = arguments.text("new_string"),
-                .replace_all = arguments.flag("replace_all")};
-  if (arguments.has("expected_count")) {
-    edit.expected_count = static_cast<std::uint64_t>(arguments.integer("expected_count"));
-  }
-  return edit;
-}
 
 Outcome<std::vector<TextEdit>> edits_of(const Arguments& arguments) {
   const bool single = arguments.has("old_string") || arguments.has("new_string");
@@ -196,28 +185,6 @@ ToolResult edit_file_handler(const Arguments& arguments, CallContext& context) {
   return result.ok() ? std::move(result).value() : failed(std::move(result).error());
 }
 
-// What an edit consists of, alone or as one of several.
-std::vector<Argument> edit_fields(bool required) {
-  return {
-      {.name = "old_string",
-       .description = required ? "" : "Exact text to find (no line-number prefixes).",
-       .required = required,
-       .max_length = kMaxTextBytes},
-      {.name = "new_string",
-       .description = required ? "" : "Replacement.",
-       .required = required,
-       .max_length = kMaxTextBytes},
-      {.name = "replace_all",
-       .type = ArgumentType::kBoolean,
-       .description = required ? "" : "Replace every occurrence.",
-       .fallback = false},
-      {.name = "expected_count",
-       .type = ArgumentType::kInteger,
-       .description = required ? "" : "Exactly how many occurrences must exist; all are replaced.",
-       .minimum = 1},
-  };
-}
-
 }  // namespace
 
 Tool edit_file_tool() {
@@ -233,12 +200,8 @@ Tool edit_file_tool() {
     tool.arguments.push_back(std::move(field));
   }
   tool.arguments.push_back(
-      {.name = "edits",
-       .type = ArgumentType::kObjectList,
-       .description = "Several edits, applied in order. Instead of old_string/new_string.",
-       .min_items = 1,
-       .max_items = kMaxEdits,
-       .fields = edit_fields(true)});
+      edits_argument("Several edits, applied in order. Instead of old_string/new_string."));
+  tool.arguments.back().min_items = 1;
   tool.arguments.push_back({.name = "if_sha256",
                             .description = "Only if the current content has this hash.",
                             .shape = Shape::kSha256});

@@ -15,6 +15,7 @@ namespace agentbox::mcp {
 [[nodiscard]] Tool read_file_tool();
 [[nodiscard]] Tool write_file_tool();
 [[nodiscard]] Tool edit_file_tool();
+[[nodiscard]] Tool apply_edits_tool();
 [[nodiscard]] Tool list_directory_tool();
 [[nodiscard]] Tool move_file_tool();
 [[nodiscard]] Tool delete_file_tool();
