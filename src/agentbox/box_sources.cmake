@@ -1,7 +1,7 @@
 # What of the box takes bytes apart, and needs no tool, no session and no spawner: small to build, for fuzzing.
 set(AGENTBOX_BOX_TEXT_SOURCES
   ansi.cc box_path.cc capture.cc diff.cc edit.cc edit_hint.cc file_text.cc glob.cc ignore_rules.cc job_plan.cc
-  job_record.cc journal.cc mime.cc process_stat.cc process_tree.cc upload_record.cc visible.cc)
+  job_record.cc journal.cc mime.cc patch.cc patch_apply.cc process_stat.cc process_tree.cc upload_record.cc visible.cc)
 # The box half of agent-box: files, commands and the spawner. Tools are found by name in tools/.
 set(AGENTBOX_BOX_SOURCES
   beneath.cc box.cc change_set.cc commands.cc directory.cc edit_arguments.cc environment.cc file_bytes.cc file_kind.cc file_reader.cc file_search.cc

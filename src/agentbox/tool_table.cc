@@ -83,6 +83,7 @@ std::vector<Tool> all_tools() {
   tools.push_back(write_file_tool());
   tools.push_back(edit_file_tool());
   tools.push_back(apply_edits_tool());
+  tools.push_back(apply_patch_tool());
   tools.push_back(list_directory_tool());
   tools.push_back(move_file_tool());
   tools.push_back(delete_file_tool());

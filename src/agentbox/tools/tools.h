@@ -16,6 +16,7 @@ namespace agentbox::mcp {
 [[nodiscard]] Tool write_file_tool();
 [[nodiscard]] Tool edit_file_tool();
 [[nodiscard]] Tool apply_edits_tool();
+[[nodiscard]] Tool apply_patch_tool();
 [[nodiscard]] Tool list_directory_tool();
 [[nodiscard]] Tool move_file_tool();
 [[nodiscard]] Tool delete_file_tool();
