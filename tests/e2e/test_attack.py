@@ -462,6 +462,7 @@ def odd_order(client):
     client.say(byte(DATA) + channel + string("x" * 1000), byte(EXTENDED) + channel + number(1) + string("x"),
                byte(EOF) + channel, byte(DATA) + channel + string("y"), byte(EOF) + channel,
                byte(CLOSE) + channel, byte(CLOSE) + channel, byte(DATA) + channel + string("z"))
+    assert client.hear_kind(CLOSE) != GONE
 
 
 def success_again(client):
