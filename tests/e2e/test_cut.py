@@ -19,7 +19,7 @@ CALLS = {
     "process_list": {"system": True},
     "process_output": {"process_id": "cat", "pattern": "never", "wait_seconds": 30},
     "process_input": {"process_id": "cat", "data": "x" * 100_000, "wait_for_pattern": "never", "wait_seconds": 30},
-    "process_kill": {"name": "stubborn", "grace_seconds": 30},
+    "process_kill": {"name": "stubborn-{n}", "grace_seconds": 30},
     "process_resize": {"process_id": "terminal", "cols": 100, "rows": 30},
     "read_file": {"path": "old", "limit": 270_000},
     "write_file": {"path": "written", "content": NEW},
@@ -67,12 +67,11 @@ def stage(shared_door):
             session.call("write_file", {"path": name, "content": OLD})
         session.call("write_random_blob", {"name": "blob", "size_bytes": 1_000_000})
         session.call("process_start", {"name": "cat", "command": "cat > /dev/null"})
-        session.call("process_start", {"name": "stubborn", "command": "trap '' TERM; while :; do sleep 1; done"})
         session.call("process_start", {"name": "terminal", "command": "sleep 1000", "tty": {"cols": 80}})
         assert session.finish() == 0
     yield shared_door
     with shared_door.target.session() as session:
-        for name in ("cat", "stubborn", "terminal"):
+        for name in ("cat", "terminal"):
             session.request("tools/call", {"name": "process_kill", "arguments": {"name": name, "force": True}})
         assert session.finish() == 0
 
@@ -120,14 +119,22 @@ def assert_nothing_stays(door, tool, number):
     assert all(path.stat().st_size == 10_000_000 for path in blob), tool
 
 
-def end_its_job(door, number):
+def start_its_job(door, number):
+    """One that does not end when it is told to, so that the call that tells it takes long."""
+    with door.target.session() as session:
+        session.call("process_start", {"name": f"stubborn-{number}", "command": "trap '' TERM; while :; do sleep 1; done"})
+        assert session.finish() == 0
+    wait_until("the session is gone", lambda: not door.sessions() and not door.connections())
+
+
+def end_its_job(door, number, keepers):
     """A job outlives its session: whoever comes next sees it and can end it."""
     with door.target.session() as session:
-        jobs = [job for job in session.call("process_list")["processes"] if job["name"] == f"job-{number}"]
-        for job in jobs:
-            session.call("process_kill", {"name": job["name"], "force": True})
+        for job in session.call("process_list", {"all": False})["processes"]:
+            if job["name"] in (f"job-{number}", f"stubborn-{number}"):
+                session.call("process_kill", {"name": job["name"], "force": True})
         assert session.finish() == 0
-    wait_until("no job is left that nobody knows of", lambda: not sleepers(door))
+    wait_until("no job is left that nobody knows of", lambda: sorted(door.keepers()) == keepers and not sleepers(door))
 
 
 @pytest.mark.parametrize("tool", sorted(CALLS))
@@ -135,11 +142,12 @@ def test_a_link_cut_in_the_middle_of(stage, tool):
     keepers = sorted(stage.keepers())
     for moment in MOMENTS:
         number = next(numbers)
+        if tool == "process_kill":
+            start_its_job(stage, number)
         asyncio.run(cut(stage, tool, number, moment))
         assert_nothing_stays(stage, tool, number)
-        if tool == "process_start":
-            end_its_job(stage, number)
+        if tool in ("process_start", "process_kill"):
+            end_its_job(stage, number, keepers)
         reset_files(stage)
-    if tool != "process_kill":  # its job may have been told already
-        assert sorted(stage.keepers()) == keepers
+    assert sorted(stage.keepers()) == keepers
     stage.await_session()

@@ -42,7 +42,7 @@ class Writer:
 
     async def live(self):
         while not self.world.over:
-            opened = False
+            opened, era = False, self.world.era
             try:
                 self.connection = await connect(self.world.door)
                 line = await Line.open(self.connection)
@@ -51,7 +51,7 @@ class Writer:
                     await self.turn(line)
             except (ConnectionError, asyncssh.Error):  # a call that is not answered at all is no such thing
                 if opened:
-                    self.world.lost(self.number)
+                    self.world.lost(self.number, era)
                 await asyncio.sleep(0.05)
             finally:
                 if self.connection:
@@ -79,13 +79,13 @@ class World:
         self.door = door
         self.chance = random.Random(seed)
         self.over = False
-        self.outage = False
+        self.era = 0  # of one monitor and one spawner; between two there is one of neither
         self.disturbed = []
         self.kills = Counter()
         self.writers = [Writer(self, number) for number in range(WRITERS)]
 
-    def lost(self, number):
-        if not self.outage:
+    def lost(self, number, era):
+        if era == self.era:
             self.disturbed.append(number)
 
     def victims(self, kind):
@@ -116,7 +116,7 @@ class World:
 
     async def kill_half(self, kind):
         """Both ends of every session end with either; whoever supervises the door starts what is gone anew."""
-        self.outage = True
+        self.era += 1
         door = self.door
         self.kills[kind] += 1
         getattr(door, kind).kill()
@@ -126,8 +126,7 @@ class World:
             await asyncio.to_thread(door.start_monitor)
         door.start_spawner()
         await asyncio.to_thread(door.await_session, 30)
-        await asyncio.sleep(0.2)  # so that whoever was cut off has noticed
-        self.outage = False
+        self.era += 1
 
     async def go_wild(self):
         """Every kind at least once, then as long as there is time."""

@@ -8,17 +8,21 @@
 #include <time.h>
 #include <unistd.h>
 
+/* By system calls alone: a sanitizer asks for the time before it is ready to have its other functions called. */
 static long shift(void) {
   char text[32] = "";
   const char* path = getenv("AGENTBOX_TEST_CLOCK");
-  const int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || read(fd, text, sizeof text - 1) < 0) {
-    text[0] = '\0';
+  const long fd = path == NULL ? -1 : syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return 0;
   }
-  if (fd >= 0) {
-    close(fd);
+  const long size = syscall(SYS_read, fd, text, sizeof text - 1);
+  syscall(SYS_close, fd);
+  long seconds = 0;
+  for (long i = text[0] == '-' ? 1 : 0; i < size && text[i] >= '0' && text[i] <= '9'; ++i) {
+    seconds = seconds * 10 + (text[i] - '0');
   }
-  return atol(text);
+  return text[0] == '-' ? -seconds : seconds;
 }
 
 int clock_gettime(clockid_t clock, struct timespec* now) {
