@@ -181,6 +181,11 @@ void add_create_options(CLI::App& app, Words& words) {
       ->type_name("AMOUNT");
 }
 
+// The option library would read -1 as the highest number there is.
+std::string not_negative(const std::string& number) {
+  return number.starts_with('-') ? number + " is below 0" : "";
+}
+
 constexpr std::array<Entry, 24> kEntries = {{
     {"create", "Make a box, start it and prove its key; an equal box that exists is reported",
      false,
@@ -287,7 +292,8 @@ constexpr std::array<Entry, 24> kEntries = {{
               "SHA256:..., or a file with the public half; a CA goes with all that it signed")
            ->type_name("KEY");
        app.add_option("--serial", words.serial, "The certificate with this serial, in KEY's place")
-           ->type_name("N");
+           ->type_name("N")
+           ->check(not_negative);
        app.add_flag("--evict", words.evict,
                     "Also end everything that runs in the box and make a new host key; the port "
                     "and the workspace are kept");
@@ -313,7 +319,8 @@ constexpr std::array<Entry, 24> kEntries = {{
            ->type_name("AGE");
        app.add_option("--serial", words.serial,
                       "sign: what revoke --serial names (default: a random number)")
-           ->type_name("N");
+           ->type_name("N")
+           ->check(not_negative);
        app.add_option("--key-id", words.key_id, "sign: a name for the audit (default: the box's)")
            ->type_name("TEXT");
        app.add_option("--source-address", words.source_address,

@@ -243,7 +243,7 @@ def test_what_is_no_file_is_refused_and_nothing_is_left(box, tmp_path):
     fails(4, "push", box.name, "/dev/null", "x")
     assert sorted(os.listdir(tmp_path)) == before and (tmp_path / "file").read_text() == "kept"
     with box.session() as session:
-        assert "agentbox-push" not in session.shell("ls -a . folder")["stdout"]
+        assert ".agentbox-tmp-" not in session.shell("ls -a . folder")["stdout"]
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
@@ -254,12 +254,12 @@ def test_a_transfer_that_is_interrupted_leaves_nothing(box, tmp_path, stop):
     )
     process.stdin.write(b"x" * (7 << 20))
     process.stdin.flush()
-    wait_until("a part is there", lambda: list(workspace.glob(".agentbox-push-*")))
+    wait_until("a part is there", lambda: list(workspace.glob(".agentbox-tmp-*")))
     process.send_signal(stop)
     assert process.wait(30) == 1 and b"interrupted" in process.stderr.read()
     process.stdin.close()
     process.stderr.close()
-    assert not list(workspace.glob(".agentbox-push-*")) and not (workspace / "cut").exists()
+    assert not list(workspace.glob(".agentbox-tmp-*")) and not (workspace / "cut").exists()
     with open(workspace / "large", "wb") as file:
         file.truncate(1 << 30)
     os.chmod(file.name, 0o644)

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from kit import programs
 from kit.bare import bare_session
-from kit.processes import all_processes
+from kit.processes import of_this_world
 from kit.waiting import wait_until
 
 PIECE = 3 << 20
@@ -19,7 +19,7 @@ def sum_of(data):
 
 
 def network_children():
-    return {process.pid for process in all_processes() if process.program == "agentbox-sshd"}
+    return {process.pid for process in of_this_world("agentbox-sshd")}
 
 
 def start(box, *words, **pipes):

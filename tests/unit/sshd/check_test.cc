@@ -93,7 +93,8 @@ TEST_CASE("the keys of a box are told with what limits them") {
 TEST_CASE("check: a post-quantum key exchange is named, and so is its absence") {
   const auto gets = [](const std::string& post_quantum) {
     std::string all;
-    for (const PolicyLine& line : describe_policy(Config{}, {false, "0.12.0", post_quantum})) {
+    for (const PolicyLine& line :
+         describe_policy(Config{}, {.library = "0.12.0", .post_quantum = post_quantum})) {
       all += line.what.find("key exchange") == std::string::npos ? "" : line.gets + "\n";
     }
     return all;
