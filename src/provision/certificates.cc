@@ -1,15 +1,23 @@
 // edge: see certificates.h.
 #include "provision/certificates.h"
 
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
+#include "base/log.h"
 #include "base/process.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/utc.h"
 #include "provision/duration.h"
+#include "provision/key_change.h"
 #include "provision/keys.h"
 #include "provision/quote.h"
 
@@ -22,6 +30,10 @@ constexpr const char* kKeygen = "/usr/bin/ssh-keygen";
 constexpr const char* kFrom = "-60s";
 constexpr std::size_t kMaxKeyIdBytes = 512;  // the door's own bound
 constexpr std::size_t kSerialBytes = 7;      // stays exact in every reader of JSON's integers
+/// What a certificate can hold here, many times over.
+constexpr std::size_t kMaxCertificateBytes = 256U << 10U;
+/// Where ssh-keygen finds the CA's private key.
+constexpr int kCaDescriptor = 3;
 
 std::string ca_folder(const Store& store) { return store.root() + "/ca"; }
 
@@ -35,7 +47,12 @@ Done make_ca_folder(const Store& store) {
                 "choose another AGENTBOX_STATE_DIR");
 }
 
-Answer<NamedKey> public_half_of(const std::string& file) {
+struct Authority {
+  SecretText secret;
+  NamedKey key;
+};
+
+Answer<Authority> read_authority(const std::string& file) {
   const std::string next = "make one: agentbox-provision ca init";
   AB_TRY(secret, advise(read_private_key(file), next));
   auto key = public_half(secret);
@@ -43,8 +60,37 @@ Answer<NamedKey> public_half_of(const std::string& file) {
     return Failure{Exit::kRefused, file + ": " + key.error().what,
                    "name the CA's private key, without a passphrase"};
   }
-  return named(std::move(key).value());
+  return Authority{std::move(secret), named(std::move(key).value())};
 }
+
+// A folder that only we can enter, gone again with all that is in it.
+class PrivateFolder {
+ public:
+  static Answer<PrivateFolder> make(const std::string& parent) {
+    PrivateFolder folder;
+    folder.path_ = parent + "/sign-XXXXXX";
+    if (::mkdtemp(folder.path_.data()) == nullptr) {
+      folder.path_.clear();
+      return failure_of(errno_error(parent), "choose another AGENTBOX_STATE_DIR");
+    }
+    return folder;
+  }
+  PrivateFolder(PrivateFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  PrivateFolder& operator=(PrivateFolder&&) = delete;
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  ~PrivateFolder() {
+    if (!path_.empty()) {
+      std::error_code ignored;
+      std::filesystem::remove_all(path_, ignored);
+    }
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  PrivateFolder() = default;
+  std::string path_;
+};
 
 // What is signed: the public key's file, and the private key where it is kept here.
 struct Subject {
@@ -79,20 +125,55 @@ std::uint64_t random_serial() {
   return serial == 0 ? 1 : serial;  // 0 is what those without a serial have
 }
 
-Done run_keygen(std::vector<std::string> words) {
+// The key that was checked, as a file without a name: what lies under the CA's name by now is
+// nothing that ssh-keygen asks for.
+Answer<UniqueFd> in_memory(const SecretText& secret) {
+  UniqueFd file(::memfd_create("ca", MFD_CLOEXEC));
+  if (!file || ::fchmod(file.get(), 0600) != 0) {
+    return errno_error("memfd_create");
+  }
+  AB_CHECK(write_all(file.get(), secret.reveal()));
+  return file;
+}
+
+Done run_keygen(std::vector<std::string> words, const UniqueFd& authority) {
   SpawnPlan plan;
   plan.exe = kKeygen;
-  plan.argv = {"ssh-keygen", "-q"};
+  plan.argv = {"ssh-keygen", "-q", "-s", "/proc/self/fd/" + std::to_string(kCaDescriptor)};
   plan.argv.insert(plan.argv.end(), words.begin(), words.end());
-  plan.descriptors = {{STDERR_FILENO, STDERR_FILENO}};
+  plan.descriptors = {{STDERR_FILENO, STDERR_FILENO}, {kCaDescriptor, authority.get()}};
   plan.new_session = true;  // no terminal: it must fail where it would ask for a passphrase
   AB_TRY(child, advise(spawn(plan), "install openssh-client"));
   AB_TRY(ended, wait_for(child));
   if (!ended.exited || ended.value != 0) {
     return Failure{Exit::kFailed, "ssh-keygen did not sign; its words are above",
-                   "the CA's key must have no passphrase, and source addresses must be numbers"};
+                   "source addresses must be numbers: 10.0.0.0/8,2001:db8::1"};
   }
   return {};
+}
+
+std::string certificate_file(const Subject& subject) {
+  const std::string& file = subject.public_file;
+  return file.substr(0, file.size() - 4) + "-cert.pub";
+}
+
+// Signs a copy that nobody else can write, and puts the certificate beside the key itself. What is
+// there under its name is replaced, never written into: root must not follow another's link.
+Done sign(const Store& store, const Subject& subject, const Authority& authority,
+          std::vector<std::string> words) {
+  AB_CHECK(make_ca_folder(store));
+  AB_TRY(folder, PrivateFolder::make(ca_folder(store)));
+  const std::string copy = folder.path() + "/key";
+  AB_CHECK(advise(
+      replace_file(copy + ".pub", subject.key.key.text() + " " + subject.key.label + "\n", 0600),
+      "see whether the disk is full"));
+  AB_TRY(secret, in_memory(authority.secret));
+  words.push_back(copy + ".pub");
+  AB_CHECK(run_keygen(std::move(words), secret));
+  AB_TRY(certificate, read_file_capped(copy + "-cert.pub", kMaxCertificateBytes));
+  return advise(replace_file(certificate_file(subject), certificate, 0644),
+                "the certificate is written beside its public key; copy the key to a folder that "
+                "can be written");
 }
 
 Answer<std::int64_t> seconds_of(const std::string& ttl) {
@@ -104,10 +185,19 @@ Answer<std::int64_t> seconds_of(const std::string& ttl) {
   return *seconds;
 }
 
+// A box that is not known here may be another machine's or a cluster's.
+void warn_of_box(const Store& store, const BoxName& box, const NamedKey& authority) {
+  const auto record = store.load(box);
+  if (record.ok() && *record &&
+      !holds_key((*record)->spec.authorities, authority.key.fingerprint())) {
+    log::warning("the box does not take certificates of this CA; agentbox-provision ca trust",
+                 {{"box", box.text()}, {"ca", authority.key.fingerprint()}});
+  }
+}
+
 Report signed_report(const CaSign& command, const Subject& subject, const NamedKey& authority,
                      std::uint64_t serial, const std::string& key_id, std::int64_t until) {
-  const std::string& file = subject.public_file;
-  const std::string certificate = file.substr(0, file.size() - 4) + "-cert.pub";
+  const std::string certificate = certificate_file(subject);
   const std::string time = format_time(until * 1000);
   Report report;
   report.json = {{"box", command.box.text()},
@@ -135,8 +225,12 @@ Answer<std::vector<NamedKey>> authorities_of(const std::string& ca) {
   const std::string file = ca_file(store, ca);
   auto text = read_file_capped(file, kMaxKeyFileBytes);
   if (text.ok() && looks_like_private_key(*text)) {
-    AB_TRY(key, public_half_of(file));
-    return std::vector<NamedKey>{key};
+    AB_TRY(authority, read_authority(file));
+    return std::vector<NamedKey>{authority.key};
+  }
+  if (ca.empty() && !text.ok() && text.error().code == Code::kNotFound) {
+    return Failure{Exit::kRefused, "there is no CA in the state folder yet",
+                   "make one: agentbox-provision ca init; or name one with --ca"};
   }
   return read_public_keys(file);
 }
@@ -164,7 +258,7 @@ Answer<Report> init_ca(const Store& store, const CaInit& command) {
 Answer<Report> sign_certificate(const Store& store, const CaSign& command) {
   AB_TRY(seconds, seconds_of(command.ttl));
   const std::string ca = ca_file(store, command.ca);
-  AB_TRY(authority, public_half_of(ca));
+  AB_TRY(authority, read_authority(ca));
   AB_TRY(subject, subject_of(store, command));
   const std::uint64_t serial = command.serial.value_or(random_serial());
   const std::string key_id = command.key_id.empty() ? command.box.text() : command.key_id;
@@ -172,8 +266,7 @@ Answer<Report> sign_certificate(const Store& store, const CaSign& command) {
     return Failure{Exit::kUsage, "--key-id must be printable ASCII, at most 512 bytes",
                    "for example: --key-id anna"};
   }
-  std::vector<std::string> words = {"-s", ca,
-                                    "-I", key_id,
+  std::vector<std::string> words = {"-I", key_id,
                                     "-n", command.box.text(),
                                     "-z", std::to_string(serial),
                                     "-V", kFrom + (":+" + std::to_string(seconds)) + "s"};
@@ -182,10 +275,10 @@ Answer<Report> sign_certificate(const Store& store, const CaSign& command) {
   if (!command.source_address.empty()) {
     words.insert(words.end(), {"-O", "source-address=" + command.source_address});
   }
-  words.push_back(subject.public_file);
   const std::int64_t until = static_cast<std::int64_t>(std::time(nullptr)) + seconds;
-  AB_CHECK(run_keygen(std::move(words)));
-  return signed_report(command, subject, authority, serial, key_id, until);
+  AB_CHECK(sign(store, subject, authority, std::move(words)));
+  warn_of_box(store, command.box, authority.key);
+  return signed_report(command, subject, authority.key, serial, key_id, until);
 }
 
 }  // namespace agentbox::provision

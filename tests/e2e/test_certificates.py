@@ -414,3 +414,33 @@ def test_an_operator_signs_trusts_and_revokes(tmp_path):
         say("ca", "sign", "--box", "certified", "--ttl", "soon", code=2)
     finally:
         box.delete()
+
+
+def signed_key(certificate):
+    """(the key that it is for, the CA that signed it), as ssh-keygen reads it."""
+    lines = run(["ssh-keygen", "-Lf", str(certificate)]).stdout.decode().splitlines()
+    return tuple(next(line for line in lines if word in line).split("SHA256:")[1].split()[0] for word in ("Public key:", "Signing CA:"))
+
+
+def print_of(key):
+    return fingerprint(key).removeprefix("SHA256:")
+
+
+def test_what_is_signed_is_what_was_named_from_the_folder_of_the_caller(tmp_path):
+    """ssh-keygen runs in another folder, in which the same names may be other files."""
+    ca, key = make_key(tmp_path / "ca"), make_key(tmp_path / "-dash")
+    words = ("ca", "sign", "--box", "anybox", "--ca", "ca", "--key=-dash.pub", "--output", "json")
+    said = json.loads(ok(programs.provision(*words, cwd=tmp_path)).stdout)
+    assert said["certificate"] == "-dash-cert.pub" and said["key"] == fingerprint(key)
+    assert signed_key(tmp_path / "-dash-cert.pub") == (print_of(key), print_of(ca))
+    assert not list((programs.WORLD / "state" / "ca").glob("sign-*")), "nothing of the signing is left"
+
+
+def test_a_link_in_the_place_of_the_certificate_is_replaced_and_its_target_is_not_written(tmp_path):
+    ca, key = make_key(tmp_path / "ca"), make_key(tmp_path / "a")
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / "a-cert.pub").symlink_to(tmp_path / "precious")
+    say("ca", "sign", "--box", "anybox", "--ca", str(ca), "--key", f"{key}.pub")
+    assert (tmp_path / "precious").read_text() == "precious"
+    assert not (tmp_path / "a-cert.pub").is_symlink()
+    assert signed_key(tmp_path / "a-cert.pub") == (print_of(key), print_of(ca))
