@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -115,7 +116,8 @@ void KeeperProcess::read_requests() {
 }
 
 void KeeperProcess::run() {
-  ::prctl(PR_SET_NAME, "box-keeper", 0, 0, 0);
+  // Not prctl(): a sanitizer's takes a lock that another thread may have held when this was forked.
+  ::syscall(SYS_prctl, PR_SET_NAME, "box-keeper", 0, 0, 0);
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
     ::_exit(1);
   }

@@ -112,7 +112,8 @@ def reset_files(door):
 
 def assert_nothing_stays(door, tool, number):
     """No session, no command, no unfinished file; a job is there as a whole or not at all."""
-    wait_until(f"{tool}: its session is gone", lambda: not door.sessions() and not door.connections(), 15)
+    wait_until(f"{tool}: its connection is gone", lambda: not door.connections(), 15)
+    wait_until(f"{tool}: its session is gone", lambda: not door.sessions(), 15)
     if tool != "process_start":
         wait_until(f"{tool}: its command is gone", lambda: not sleepers(door))
     here = workspace(door)

@@ -91,7 +91,7 @@ def test_two_hundred_swaps_refuse_nobody_who_is_in_each(door, other):
         session.shell("true")  # its key was in each version: it goes on
         assert session.finish() == 0
     assert [client.refused for client in honest] == [0, 0, 0]
-    assert sum(client.entered for client in honest) > SWAPS / 10
+    assert all(client.entered for client in honest)
 
 
 def broken(kind, path, text):
