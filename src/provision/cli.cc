@@ -181,9 +181,10 @@ void add_create_options(CLI::App& app, Words& words) {
       ->type_name("AMOUNT");
 }
 
-// The option library would read -1 as the highest number there is.
-std::string not_negative(const std::string& number) {
-  return number.starts_with('-') ? number + " is below 0" : "";
+// The option library would read -1 and what is too high as the highest number there is, and 010 as
+// eight: another certificate than the one that was meant.
+std::string is_serial(const std::string& number) {
+  return parse_decimal(number).ok() ? "" : "a serial is a decimal number below 2^64";
 }
 
 constexpr std::array<Entry, 24> kEntries = {{
@@ -293,7 +294,7 @@ constexpr std::array<Entry, 24> kEntries = {{
            ->type_name("KEY");
        app.add_option("--serial", words.serial, "The certificate with this serial, in KEY's place")
            ->type_name("N")
-           ->check(not_negative);
+           ->check(is_serial);
        app.add_flag("--evict", words.evict,
                     "Also end everything that runs in the box and make a new host key; the port "
                     "and the workspace are kept");
@@ -320,7 +321,7 @@ constexpr std::array<Entry, 24> kEntries = {{
        app.add_option("--serial", words.serial,
                       "sign: what revoke --serial names (default: a random number)")
            ->type_name("N")
-           ->check(not_negative);
+           ->check(is_serial);
        app.add_option("--key-id", words.key_id, "sign: a name for the audit (default: the box's)")
            ->type_name("TEXT");
        app.add_option("--source-address", words.source_address,
@@ -547,9 +548,35 @@ std::optional<std::string> audit_log_problem(const Words& words) {
              : std::nullopt;
 }
 
-std::optional<std::string> certificate_problem(const std::string& command, const Words& words) {
+// An option given without a value would count as one not given, and what it was to restrict would
+// be left open.
+std::optional<std::string> empty_option(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const auto& given = option->results();
+    if (std::find(given.begin(), given.end(), "") != given.end()) {
+      return option->get_name() + " must not be empty";
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> certificate_problem(const CLI::App& chosen, const Words& words) {
+  const std::string& command = chosen.get_name();
+  if (command != "ca" && command != "revoke") {
+    return std::nullopt;
+  }
+  if (auto problem = empty_option(chosen)) {
+    return problem;
+  }
   if (command == "ca" && words.named_box.empty() != (words.action == "init")) {
     return "ca sign and ca trust want --box NAME, ca init does not";
+  }
+  if (command == "ca" && words.action != "sign") {
+    for (const char* name : {"--ttl", "--serial", "--key-id", "--source-address", "--key"}) {
+      if (chosen.get_option(name)->count() != 0) {
+        return std::string(name) + " goes with ca sign";
+      }
+    }
   }
   if (command == "revoke" && words.key.empty() != words.serial.has_value()) {
     return "revoke wants either --key or --serial";
@@ -577,7 +604,7 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
     }
     output = words.format == "json" ? Output::kJson : output;
   }
-  if (auto problem = certificate_problem(chosen.get_name(), words)) {
+  if (auto problem = certificate_problem(chosen, words)) {
     return misuse(*problem, output);
   }
   const std::string& given = words.named_box.empty() ? words.name : words.named_box;

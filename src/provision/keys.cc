@@ -21,11 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Failure private_key_given(const std::string& file) {
-  return Failure{
-      Exit::kRefused, file + " holds a private key; nothing was done with it",
-      "give the public half with --key (FILE.pub), or the private key with --identity if "
-      "the client shall use it"};
+Failure private_key_given(const std::string& file, bool with_identity) {
+  return Failure{Exit::kRefused, file + " holds a private key; nothing was done with it",
+                 with_identity
+                     ? "give the public half with --key (FILE.pub), or the private key with "
+                       "--identity if the client shall use it"
+                     : "give its public half: " + file + ".pub, where ssh-keygen wrote it"};
 }
 
 // Root's keys are read by the door's user, a user's by that user alone; none of this is secret.
@@ -116,7 +117,7 @@ void remove_old_data(const std::string& folder, const std::string& keep) {
 
 }  // namespace
 
-Answer<std::vector<NamedKey>> read_public_keys(const std::string& file) {
+Answer<std::vector<NamedKey>> read_public_keys(const std::string& file, bool with_identity) {
   auto text = read_file_capped(file, kMaxKeyFileBytes);
   if (!text.ok()) {
     Failure failure =
@@ -124,7 +125,7 @@ Answer<std::vector<NamedKey>> read_public_keys(const std::string& file) {
     return failure;
   }
   if (looks_like_private_key(*text)) {
-    return private_key_given(file);
+    return private_key_given(file, with_identity);
   }
   std::vector<NamedKey> keys;
   for (const std::string_view line : lines_of(*text)) {
@@ -203,17 +204,20 @@ Answer<NamedKey> ensure_private_key(const std::string& path, const SpawnPlan::Id
 
 std::string revoked_line(std::uint64_t serial) { return "serial:" + std::to_string(serial); }
 
+KeyFiles key_files(const BoxRecord& record) {
+  return {{{"authorized_keys", authorized_keys_text(record.keys)},
+           {"generation", std::to_string(record.generation) + "\n"},
+           {"revoked", revoked_text(record)},
+           {"user_ca", authorized_keys_text(record.spec.authorities)},
+           {"box_name", record.name.text() + "\n"}}};
+}
+
 Status publish_keys(const std::string& folder, const BoxRecord& record) {
   // The name only has to be new: the volumes this imitates use the time.
   const std::string data = "..20" + random_hex(8);
   const std::string path = folder + "/" + data;
   AB_CHECK(make_folder(path, ::geteuid() == 0 ? 0755 : 0700, ::geteuid(), ::getegid()));
-  const std::array<std::pair<const char*, std::string>, 5> files = {
-      {{"authorized_keys", authorized_keys_text(record.keys)},
-       {"generation", std::to_string(record.generation) + "\n"},
-       {"revoked", revoked_text(record)},
-       {"user_ca", authorized_keys_text(record.spec.authorities)},
-       {"box_name", record.name.text() + "\n"}}};
+  const KeyFiles files = key_files(record);
   for (const auto& [name, text] : files) {
     AB_CHECK(replace_file(path + "/" + name, text, public_mode()));
   }

@@ -2,7 +2,9 @@
 // where the door reads them.
 #pragma once
 
+#include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ssh_key.h"
@@ -17,8 +19,10 @@ namespace agentbox::provision {
 inline constexpr std::size_t kMaxKeyFileBytes = 64U << 10U;
 
 /// The public keys of FILE, one a line; comments and blank lines are skipped. A private key, or a
-/// line that is no plain public key, is refused whole.
-[[nodiscard]] Answer<std::vector<NamedKey>> read_public_keys(const std::string& file);
+/// line that is no plain public key, is refused whole. WITH_IDENTITY: the command could use the
+/// private key itself, with --identity.
+[[nodiscard]] Answer<std::vector<NamedKey>> read_public_keys(const std::string& file,
+                                                             bool with_identity = false);
 
 /// A private key that the client uses itself: FILE's absolute path and its public half. Refused
 /// where ssh would not use it without asking (a passphrase, a mode others can read).
@@ -41,6 +45,10 @@ struct Identity {
 /// mounted volume has them: in a folder of their own behind the link `..data`, which is switched in
 /// one step.
 [[nodiscard]] Status publish_keys(const std::string& folder, const BoxRecord& record);
+
+/// The names and texts of the files that publish_keys() writes.
+using KeyFiles = std::array<std::pair<std::string, std::string>, 5>;
+[[nodiscard]] KeyFiles key_files(const BoxRecord& record);
 
 /// A line of the door's revoked file that locks a certificate out.
 [[nodiscard]] std::string revoked_line(std::uint64_t serial);

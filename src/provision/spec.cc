@@ -79,7 +79,7 @@ Answer<WantedBox> read_wanted_box(const CreateOptions& given) {
     wanted.cluster.size = options.size;
   }
   for (const std::string& file : options.key_files) {
-    AB_TRY(keys, read_public_keys(file));
+    AB_TRY(keys, read_public_keys(file, true));
     for (const NamedKey& entry : keys) {
       add_once(wanted.spec.keys, entry);
     }

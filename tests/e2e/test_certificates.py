@@ -1,5 +1,6 @@
 """Short-lived access: certificates of a CA that the box trusts, made by ssh-keygen, and each way in which one must not count."""
 import json
+import os
 
 import paramiko
 import pytest
@@ -444,3 +445,28 @@ def test_a_link_in_the_place_of_the_certificate_is_replaced_and_its_target_is_no
     assert (tmp_path / "precious").read_text() == "precious"
     assert not (tmp_path / "a-cert.pub").is_symlink()
     assert signed_key(tmp_path / "a-cert.pub") == (print_of(key), print_of(ca))
+
+
+def test_words_that_could_not_restrict_are_refused_and_nothing_is_signed(tmp_path):
+    ca, key = make_key(tmp_path / "ca"), make_key(tmp_path / "a")
+    sign = ("ca", "sign", "--ca", str(ca), "--key", f"{key}.pub")
+    for words in (
+        ("--source-address", ""), ("--source-address="), ("--key-id", ""), ("--box", ""), ("--ttl", ""), ("--serial", ""),
+        ("--serial", "18446744073709551616"), ("--serial", "-1"), ("--serial", "0x10"), ("--serial", "010"),
+    ):
+        words = (words,) if isinstance(words, str) else words
+        box = () if "--box" in words else ("--box", "anybox")
+        say(*sign, *box, *words, code=2)
+    assert not (tmp_path / "a-cert.pub").exists()
+    say("ca", "init", "--ca", str(ca), "--ttl", "1h", code=2)
+    say("ca", "trust", "--box", "anybox", "--serial", "7", code=2)
+
+
+def test_each_refusal_says_what_to_do_next(tmp_path):
+    key = make_key(tmp_path / "a")
+    assert "a.pub" in say("ca", "sign", "--box", "anybox", "--ca", str(key), "--key", str(key), code=4)["error"]["next"]
+    assert "identity" not in say("revoke", "anybox", "--key", str(key), code=4)["error"]["next"]
+    assert "identity" not in say("create", "anybox", "--user-ca", str(key), code=4)["error"]["next"]
+    empty = {**os.environ, "AGENTBOX_STATE_DIR": str(tmp_path / "state")}
+    missing = programs.provision("ca", "trust", "--box", "anybox", env=empty)
+    assert missing.returncode != 0 and b"agentbox-provision ca init" in missing.stderr

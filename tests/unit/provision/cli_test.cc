@@ -80,7 +80,18 @@ TEST_CASE("each command is understood") {
   CHECK(command<Revoke>({"revoke", "a", "--serial", "18446744073709551615"}).serial == UINT64_MAX);
   misuse({"revoke", "a", "--serial", "7", "--key", "SHA256:x"});
   misuse({"revoke", "a", "--serial", "7", "--evict"});
-  misuse({"revoke", "a", "--serial", "-1"});
+  for (const char* serial : {"-1", "18446744073709551616", "0x10", "010", "+7", "7 ", ""}) {
+    misuse({"revoke", "a", "--serial", serial});
+    misuse({"ca", "sign", "--box", "a", "--serial", serial});
+  }
+  for (const char* option : {"--source-address", "--key-id", "--box", "--key", "--ca", "--ttl"}) {
+    misuse({"ca", "sign", "--box", "a", option, ""});
+    misuse({"ca", "sign", "--box", "a", option + std::string("=")});
+  }
+  for (const char* option : {"--ttl", "--serial", "--key-id", "--source-address", "--key"}) {
+    misuse({"ca", "init", option, "7"});
+    misuse({"ca", "trust", "--box", "a", option, "7"});
+  }
   command<CaInit>({"ca", "init"});
   CHECK(command<CaSign>({"ca", "sign", "--box", "a"}).ttl == "1h");
   CHECK(command<CaSign>({"ca", "sign", "--box", "a", "--serial", "7"}).serial == 7U);
