@@ -10,7 +10,7 @@ constexpr std::string_view kSeeLogs = "see `agentbox-provision logs NAME`";
 constexpr std::string_view kResumeIt = "run `agentbox-provision resume NAME`";
 constexpr std::string_view kSeeDoctor = "run `agentbox-provision doctor NAME`";
 
-constexpr std::array<CheckFacts, 28> kChecks = {{
+constexpr std::array<CheckFacts, 29> kChecks = {{
     {CheckId::kCreate, Suite::kVerify, "create", kSeeLogs},
     {CheckId::kKeys, Suite::kBoth, "keys",
      "run `agentbox-provision rotate NAME`, or put the private key back where it was"},
@@ -37,7 +37,9 @@ constexpr std::array<CheckFacts, 28> kChecks = {{
     {CheckId::kIsolation, Suite::kDoctor, "isolation",
      "do what the message says; no box can be started until then"},
     {CheckId::kStateModes, Suite::kDoctor, "state folder is closed to others",
-     "give what is named back to its owner and close it: chmod go-rwx"},
+     "give what is named back to its owner, with the mode that is named"},
+    {CheckId::kWritten, Suite::kDoctor, "the door's files are what was written",
+     "find out who changed it; suspend and resume the box: that writes it anew"},
     {CheckId::kDisk, Suite::kDoctor, "disk",
      "make room: a full disk stops the audit, and with it every session"},
     {CheckId::kSupervisor, Suite::kDoctor, "both sides run", kResumeIt},

@@ -31,6 +31,7 @@ enum class CheckId : std::uint8_t {
   kUsers,
   kIsolation,
   kStateModes,
+  kWritten,
   kDisk,
   kSupervisor,
   kDoor,

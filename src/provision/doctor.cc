@@ -22,6 +22,7 @@
 #include "provision/supervisor.h"
 #include "provision/tools.h"
 #include "provision/wall.h"
+#include "provision/written.h"
 
 namespace agentbox::provision {
 namespace {
@@ -34,6 +35,8 @@ constexpr std::uint64_t kLeastFreeFiles = 1000;
 constexpr std::int64_t kMostClockSeconds = 5;
 /// A side that had to be started again this often is ill, though it runs now.
 constexpr std::uint64_t kManyRestarts = 5;
+/// Of what is said of one file.
+constexpr std::size_t kMaxHow = 400;
 
 using Outcome = Answer<std::string>;
 
@@ -55,6 +58,7 @@ class Examination {
     check(
         CheckId::kIsolation, [&] { return isolation(); }, no_isolation());
     check(CheckId::kStateModes, [&] { return state_modes(); });
+    check(CheckId::kWritten, [&] { return written(); });
     check(CheckId::kDisk, [&] { return disk(); });
     const auto still = not_running();
     check(
@@ -155,10 +159,33 @@ class Examination {
                       std::to_string(wanted.owner));
       }
       if ((info.st_mode & wanted.closed) != 0) {
-        return failed(wanted.path + " is open to others");
+        return failed(wanted.path + " is open to others: " + closing(wanted));
+      }
+      if (const std::string why = unusable(wanted, accounts); !why.empty()) {
+        return failed(why + ": " + closing(wanted));
       }
     }
     return std::to_string(all.size()) + " places";
+  }
+  // The mode that it was made with: a closed one would lock the door out of what it has to read.
+  static std::string closing(const WantedPlace& wanted) {
+    std::string digits;
+    for (int shift = 9; shift >= 0; shift -= 3) {
+      digits += static_cast<char>('0' + (wanted.mode >> static_cast<unsigned>(shift) & 7U));
+    }
+    return "chmod " + digits + " " + wanted.path;
+  }
+  static Failure failed_by(const Altered& altered) {
+    return failed(altered.path + ": " + printable_text(altered.how, kMaxHow));
+  }
+  Outcome written() const {
+    AB_TRY(accounts, find_accounts());
+    const auto keys = altered_key_files(backend_.store(), record().name);
+    if (!keys.empty()) {
+      return failed_by(keys.front());
+    }
+    const auto config = altered_config(paths_, record(), accounts);
+    return config ? Outcome(failed_by(*config)) : Outcome(std::string());
   }
   Outcome disk() const {
     for (const std::string& path : {paths_.box, view_.workspace}) {

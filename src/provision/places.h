@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,18 @@ struct WantedPlace {
   std::string holds;  ///< in words
   uid_t owner = 0;
   mode_t closed = 0;  ///< bits that it must not have
+  mode_t mode = 0;    ///< as it was made
   bool program = false;
+  /// Who else has to reach it, and how (R_OK, X_OK).
+  std::optional<SpawnPlan::Identity> user = {};
+  int use = 0;
 };
 
 /// What must be closed on this machine for RECORD's box.
 [[nodiscard]] std::vector<WantedPlace> wanted_places(const Store& store, const BoxRecord& record,
                                                      const Accounts& accounts);
+
+/// Why who has to use WANTED cannot; empty: they can.
+[[nodiscard]] std::string unusable(const WantedPlace& wanted, const Accounts& accounts);
 
 }  // namespace agentbox::provision

@@ -15,6 +15,7 @@ from kit.target import make_key
 
 # A sanitizer build is a weakness by itself.
 ALWAYS = {"AB009"} if programs.SANITIZED else set()
+SOME_KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIIquIIVQS9DbJJOsnmQlAybEx2RWlnBYtCMTPHhX8nYS"
 EVIL = '"><script>alert(1)</script>'
 
 FINDING = {
@@ -277,6 +278,42 @@ def old_key(folder):
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
+def key_file(name, change):
+    return lambda folder: text(folder / "local/door/keys/..data" / name, change)
+
+
+@contextlib.contextmanager
+def no_revoked_file(folder):
+    """Nothing says any more who is locked out, and the record knows of somebody."""
+    path = folder / "local/door/keys/..data/revoked"
+    kept = folder / "kept"
+    with text(folder / "box.json", serials):
+        os.replace(path, kept)
+        try:
+            yield
+        finally:
+            os.replace(kept, path)
+
+
+def serials(record):
+    said = json.loads(record)
+    said["revoked_serials"] = [7]
+    return json.dumps(said)
+
+
+@contextlib.contextmanager
+def ca_key(folder, bits):
+    ca = folder.parent.parent / "ca"
+    there = ca.exists()
+    ok(programs.provision("ca", "init"))
+    try:
+        with mode(ca / "user_ca", bits):
+            yield
+    finally:
+        if not there:
+            shutil.rmtree(ca)
+
+
 @contextlib.contextmanager
 def other_program(folder):
     path = folder / "local/programs/agent-box"
@@ -330,6 +367,20 @@ WEAKNESSES = {
     "network child that holds more": ("AB044", reading('"descriptors": [\n        "', '"descriptors": [\n        "77 socket:[1]",\n        "')),
     "processes with every right": ("AB042", reading('"effective": "0000000000000000"', '"effective": "000001ffffffffff"')),
     "another reading than the kernel's": ("AB048", reading('"effective": "0000000000000000"', '"effective": "000001ffffffffff"')),
+    "a CA that was added by hand": ("AB029", key_file("user_ca", lambda was: was + "ssh-ed25519 " + SOME_KEY + " mine\n")),
+    "CAs that are none": ("AB029", key_file("user_ca", lambda was: "garbage\n")),
+    "name of another box": ("AB029", key_file("box_name", lambda was: "other\n")),
+    "generation that is older": ("AB029", key_file("generation", lambda was: "0\n")),
+    "revocation that was taken out": ("AB029", lambda folder: text(folder / "box.json", serials)),
+    "no revocations": ("AB029", no_revoked_file),
+    "CA key that others can read": ("AB030", lambda folder: ca_key(folder, 0o644)),
+    "folder of the configuration that others can write": ("AB030", opened("local/door/etc", 0o777)),
+    "audit that goes elsewhere": ("AB014", config("own/audit.log", "own/other.log")),
+    "another user as the box": ("AB014", config("box_uid: ", "box_uid: 1")),
+    "certificates that never end": ("AB014", config("pass_env: []", "certificate_expiry: optional\npass_env: []")),
+    "pin of a CA": ("AB036", lambda folder: text(folder / "known_hosts", lambda was: was + "@cert-authority * ssh-ed25519 AAAA\n")),
+    "keys that the door cannot read": ("AB035", opened("local/door/keys/..data/authorized_keys", 0o200)),
+    "program that cannot be run": ("AB035", opened("local/programs/agent-box", 0o600)),
     "no reading at all": ("AB041", reading('"processes"', '"nothing"')),
     "audit log that was changed": ("AB060", lambda folder: text(folder / "local/door/own/audit.log", lambda was: was.replace('"seq":2,', '"seq":9,', 1))),
 }
@@ -344,9 +395,49 @@ def test_each_weakness_is_found(box, name):
 
 
 def test_only_an_error_fails_a_pipeline_that_asks_for_errors(box):
-    for name, status in (("a variable for every command", 0), ("a secret for every command", 6)):
+    for name, status in (("key of two years", 0), ("a secret for every command", 6)):
         with WEAKNESSES[name][1](box.folder()):
             audit(box, "--fail-on", "error", status=status)
+
+
+def test_no_fix_locks_anybody_out(box):
+    keys = box.folder() / "local/door/keys/..data/authorized_keys"
+    wanted = "0644" if programs.AS_ROOT else "0600"
+    with mode(keys, 0o666):
+        doctor = box.run("doctor", box.name, "--output", "json")
+        (check,) = [each for each in json.loads(doctor.stdout)["checks"] if "closed to others" in each["name"]]
+        assert f"chmod {wanted} " in check["detail"] and "go-rwx" not in check["next"], check
+        found = {each["rule"]: each for each in audit(box)["findings"]}
+        assert f"chmod it to {wanted}" in found["AB030"]["detail"]
+        assert "keys_trust" not in found.get("AB021", {"detail": ""})["detail"]
+    with mode(box.folder() / "local/programs/agent-box", 0o666):
+        (found,) = [each for each in audit(box)["findings"] if each["rule"] == "AB033"]
+        assert "chmod it to 0711" in found["detail"], found
+    assert "--box" in {each["rule"]: each for each in changed_log(box)["findings"]}["AB060"]["fix"]
+
+
+def changed_log(box):
+    with WEAKNESSES["audit log that was changed"][1](box.folder()):
+        return audit(box)
+
+
+def test_a_message_of_the_door_is_escaped_once(box):
+    with config("pass_env: []", "bogus: 1")(box.folder()):
+        said = ok(programs.provision("audit", box.name)).stdout.decode()
+    assert "bogus" in said and "\\n" not in said, said
+
+
+def test_doctor_names_what_was_not_written_by_us(box):
+    with WEAKNESSES["a CA that was added by hand"][1](box.folder()):
+        doctor = box.run("doctor", box.name, "--output", "json")
+    (check,) = [each for each in json.loads(doctor.stdout)["checks"] if "what was written" in each["name"]]
+    assert not check["ok"] and "user_ca: line 1 was added" in check["detail"], check
+
+
+@pytest.mark.parametrize("form", ["json", "sarif"])
+def test_a_report_on_standard_output_is_the_report_alone(box, form):
+    said = programs.provision("audit", box.name, "--format", form, "--out", "-")
+    assert json.loads(said.stdout) and b"standard output" in said.stderr, said
 
 
 def test_what_was_mended_is_found_no_more(box):

@@ -90,7 +90,9 @@ Answer<Report> audit(const LocalBackend& backend, const Audit& wanted) {
   Report report = rendered_as(wanted.format, paper);
   if (!wanted.out.empty()) {
     AB_CHECK(write_to(wanted.out, report.text));
-    report.text = verdict(counts) + "; the report is in " + wanted.out + "\n";
+    report.printed = wanted.out == "-";
+    report.text = verdict(counts) + "; the report is " +
+                  (report.printed ? "on standard output" : "in " + wanted.out) + "\n";
     report.json = {{"written", wanted.out},
                    {"counts", {{"error", counts.errors}, {"warning", counts.warnings}}}};
   }

@@ -94,6 +94,8 @@ struct Place {
   std::uint64_t wanted_owner = 0;
   std::uint64_t closed = 0;  ///< bits that it must not have
   bool program = false;
+  std::uint64_t wanted_mode = 0;  ///< as it was made
+  std::string unusable;           ///< who needs it and cannot have it; empty: nobody
   std::string strange;  ///< of a program: how it differs from the installed one; empty: it does not
 };
 
@@ -111,6 +113,14 @@ struct KeyFact {
   std::optional<std::uint64_t> age_days;
   std::vector<std::string> also_in;  ///< other boxes that it opens
   bool known = true;                 ///< to the box's record
+};
+
+/// A CA whose certificates are taken.
+struct AuthorityFact {
+  std::string fingerprint;
+  std::string type;
+  std::string label;
+  std::vector<std::string> also_in;  ///< other boxes that trust it
 };
 
 /// One thing that the live door was asked for.
@@ -133,6 +143,11 @@ struct BoxFacts {
   std::vector<KeyFact> keys;
   std::string pinned;  ///< the host key's fingerprint that clients are pinned to
   std::vector<std::string> host_key_also_in;
+  std::vector<AuthorityFact> authorities;
+  std::string keys_file;               ///< path of authorized_keys
+  std::vector<Line> altered_keys;      ///< path, how it differs from what was written
+  std::optional<Line> altered_config;  ///< the same
+  std::optional<Line> altered_pin;     ///< the same
   std::vector<Place> places;
   std::optional<Isolation> isolation;
   std::string isolation_error;

@@ -23,6 +23,7 @@
 #include "provision/proof.h"
 #include "provision/supervisor.h"
 #include "provision/wall.h"
+#include "provision/written.h"
 
 namespace agentbox::provision::audit {
 namespace {
@@ -80,15 +81,36 @@ void gather_isolation(const BoxPaths& paths, BoxFacts& facts) {
 void gather_places(const LocalBackend& backend, const BoxRecord& record, const Accounts& accounts,
                    BoxFacts& facts) {
   for (const WantedPlace& wanted : wanted_places(backend.store(), record, accounts)) {
-    Place place{wanted.path,  wanted.holds,  false,          0, 0,
-                wanted.owner, wanted.closed, wanted.program, ""};
+    Place place;
+    place.path = wanted.path;
+    place.holds = wanted.holds;
+    place.wanted_owner = wanted.owner;
+    place.closed = wanted.closed;
+    place.wanted_mode = wanted.mode;
+    place.program = wanted.program;
     struct stat info {};
     if (::stat(wanted.path.c_str(), &info) == 0) {
       place.there = true;
       place.owner = info.st_uid;
       place.mode = info.st_mode & 07777U;
+      place.unusable = unusable(wanted, accounts);
     }
     facts.places.push_back(std::move(place));
+  }
+}
+
+void gather_altered(const Store& store, const BoxRecord& record, const Accounts& accounts,
+                    BoxFacts& facts) {
+  const BoxPaths paths = store.paths(record.name);
+  const auto line = [](const Altered& altered) { return Line{altered.path, altered.how}; };
+  for (const Altered& altered : altered_key_files(store, record.name)) {
+    facts.altered_keys.push_back(line(altered));
+  }
+  if (const auto altered = altered_config(paths, record, accounts)) {
+    facts.altered_config = line(*altered);
+  }
+  if (const auto altered = altered_pin(paths, record)) {
+    facts.altered_pin = line(*altered);
   }
 }
 
@@ -124,7 +146,16 @@ std::optional<std::uint64_t> age_of(const BoxRecord& record, const std::string& 
   return static_cast<std::uint64_t>(std::max<std::int64_t>(now - info.st_mtime, 0) / kDaySeconds);
 }
 
+bool lists(const std::vector<NamedKey>& keys, const std::string& fingerprint) {
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const NamedKey& each) { return each.key.fingerprint() == fingerprint; });
+}
+
 void gather_keys(const BoxRecord& record, BoxFacts& facts) {
+  for (const NamedKey& authority : record.spec.authorities) {
+    facts.authorities.push_back(
+        {authority.key.fingerprint(), authority.key.type(), authority.label, {}});
+  }
   for (const ListedKey& listed : facts.policy ? facts.policy->keys : std::vector<ListedKey>()) {
     KeyFact key;
     key.listed = listed;
@@ -133,9 +164,7 @@ void gather_keys(const BoxRecord& record, BoxFacts& facts) {
       key.type = parsed->type();
       key.bits = rsa_bits(parsed->blob());
     }
-    key.known = std::any_of(record.keys.begin(), record.keys.end(), [&](const NamedKey& known) {
-      return known.key.fingerprint() == listed.fingerprint;
-    });
+    key.known = lists(record.keys, listed.fingerprint);
     key.age_days = age_of(record, listed.fingerprint, facts.now);
     facts.keys.push_back(std::move(key));
   }
@@ -149,14 +178,20 @@ Done gather_reuse(const Store& store, const BoxRecord& record, BoxFacts& facts) 
     if (name == record.name || !other.ok() || !*other) {
       continue;  // one that cannot be read has its own audit
     }
-    if (!record.host_key.empty() && (*other)->host_key == record.host_key) {
+    // As recorded, and as the door really has it.
+    const auto pinned = PublicKey::parse((*other)->host_key);
+    const std::string print = pinned.ok() ? pinned->fingerprint() : "";
+    const bool same_now = facts.policy && facts.policy->host_fingerprint == print;
+    if (!print.empty() && (print == facts.pinned || same_now)) {
       facts.host_key_also_in.push_back(name.text());
     }
+    for (AuthorityFact& authority : facts.authorities) {
+      if (lists((*other)->spec.authorities, authority.fingerprint)) {
+        authority.also_in.push_back(name.text());
+      }
+    }
     for (KeyFact& key : facts.keys) {
-      const bool shared = std::any_of(
-          (*other)->keys.begin(), (*other)->keys.end(),
-          [&](const NamedKey& each) { return each.key.fingerprint() == key.listed.fingerprint; });
-      if (shared) {
+      if (lists((*other)->keys, key.listed.fingerprint)) {
         key.also_in.push_back(name.text());
       }
     }
@@ -231,10 +266,12 @@ Answer<BoxFacts> gather(const LocalBackend& backend, const BoxName& name, bool l
   facts.running = view.state == State::kRunning;
   const auto pinned = PublicKey::parse(record.host_key);
   facts.pinned = pinned.ok() ? pinned->fingerprint() : "";
+  facts.keys_file = paths.keys + "/..data/authorized_keys";
   gather_policy(programs, facts);
   gather_keys(record, facts);
   AB_CHECK(gather_reuse(backend.store(), record, facts));
   gather_places(backend, record, accounts, facts);
+  gather_altered(backend.store(), record, accounts, facts);
   compare_programs(programs, facts);
   facts.live = live && facts.running;
   if (facts.live) {

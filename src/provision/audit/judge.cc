@@ -169,6 +169,30 @@ void judge_policy(const BoxFacts& facts, Findings& out) {
   judge_weakenings(policy, out);
 }
 
+void judge_altered(const BoxFacts& facts, Findings& out) {
+  const auto find = [&](RuleId rule, const Line& altered) {
+    out.push_back({rule, altered.what, altered.gets, altered.what});
+  };
+  if (facts.altered_config) {
+    find(RuleId::kAlteredConfig, *facts.altered_config);
+  }
+  for (const Line& altered : facts.altered_keys) {
+    find(RuleId::kAlteredKeys, altered);
+  }
+  if (facts.altered_pin) {
+    find(RuleId::kAlteredPin, *facts.altered_pin);
+  }
+}
+
+// The door says what could be done in general; of a local box its folder is closed, and no more.
+std::string without_weakening(std::string text) {
+  static constexpr std::string_view kOffer = ", or set keys_trust: any";
+  if (const auto at = text.find(kOffer); at != std::string::npos) {
+    text.erase(at, kOffer.size());
+  }
+  return text;
+}
+
 void judge_key(const BoxFacts& facts, const KeyFact& key, Findings& out) {
   const std::string subject =
       key.listed.fingerprint + (key.listed.label.empty() ? "" : " (" + key.listed.label + ")");
@@ -185,7 +209,7 @@ void judge_key(const BoxFacts& facts, const KeyFact& key, Findings& out) {
     out.push_back({RuleId::kOldKey, subject, std::to_string(*key.age_days) + " days old"});
   }
   if (!key.known) {
-    out.push_back({RuleId::kUnknownKey, subject, "not in box.json"});
+    out.push_back({RuleId::kUnknownKey, subject, "not in box.json", facts.keys_file});
   }
 }
 
@@ -195,16 +219,18 @@ void judge_keys(const BoxFacts& facts, Findings& out) {
   }
   if (!facts.host_key_also_in.empty()) {
     out.push_back(
-        {RuleId::kSharedHostKey, facts.pinned, "also of " + joined(facts.host_key_also_in)});
+        {RuleId::kSharedHostKey, "host key", "also of " + joined(facts.host_key_also_in)});
   }
   if (!facts.policy) {
     return;
   }
   for (const Line& problem : facts.policy->key_problems) {
-    out.push_back({RuleId::kBadKeyLine, "authorized_keys line " + problem.what, problem.gets});
+    out.push_back({RuleId::kBadKeyLine, "authorized_keys line " + problem.what, problem.gets,
+                   facts.keys_file});
   }
   if (!facts.policy->keys_error.empty()) {
-    out.push_back({RuleId::kKeysRefused, "key files", facts.policy->keys_error});
+    out.push_back({RuleId::kKeysRefused, "key files", without_weakening(facts.policy->keys_error),
+                   facts.keys_file});
   }
   if (facts.policy->host_fingerprint != facts.pinned) {
     out.push_back({RuleId::kHostKey, "host key",
@@ -226,10 +252,16 @@ void judge_places(const BoxFacts& facts, Findings& out) {
                          "; chown it to " + std::to_string(place.wanted_owner),
                      place.path});
     }
+    if (!place.unusable.empty()) {
+      out.push_back({RuleId::kUnusablePlace, place.path,
+                     place.holds + ": mode " + octal(place.mode) + ", and " + place.unusable +
+                         "; chmod it to " + octal(place.wanted_mode),
+                     place.path});
+    }
     if ((place.mode & place.closed) != 0) {
       out.push_back({place.program ? RuleId::kOpenProgram : RuleId::kOpenPlace, place.path,
                      place.holds + ": mode " + octal(place.mode) + "; chmod it to " +
-                         octal(place.mode & ~place.closed),
+                         octal(place.wanted_mode),
                      place.path});
     }
     if (!place.strange.empty()) {
@@ -412,6 +444,7 @@ std::vector<Finding> judge(const BoxFacts& facts) {
   Findings found;
   judge_policy(facts, found);
   judge_keys(facts, found);
+  judge_altered(facts, found);
   judge_places(facts, found);
   judge_isolation(facts, found);
   judge_live(facts, found);

@@ -19,6 +19,14 @@ std::string octal(std::uint64_t mode) {
   return digits;
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : ", ") + word;
+  }
+  return text;
+}
+
 std::string yes_no(bool value) { return value ? "yes" : "no"; }
 
 Section requests_of(const BoxFacts& facts) {
@@ -81,18 +89,18 @@ std::string options_of(const KeyFact& key) {
 Section keys_of(const BoxFacts& facts) {
   Section section{
       "keys", "Keys", {"fingerprint", "type", "label", "options", "age", "also opens"}, {}, ""};
-  section.rows.push_back({facts.pinned, "host key", "", "", "",
-                          facts.host_key_also_in.empty() ? "" : facts.host_key_also_in.front()});
+  section.rows.push_back({facts.pinned, "host key", "", "", "", joined(facts.host_key_also_in)});
   for (const KeyFact& key : facts.keys) {
-    std::string also;
-    for (const std::string& box : key.also_in) {
-      also += (also.empty() ? "" : ", ") + box;
-    }
     section.rows.push_back(
         {key.listed.fingerprint,
          key.type + (key.bits == 0 ? "" : ", " + std::to_string(key.bits) + " bits"),
          key.listed.label, options_of(key),
-         key.age_days ? std::to_string(*key.age_days) + " days" : "not known", also});
+         key.age_days ? std::to_string(*key.age_days) + " days" : "not known",
+         joined(key.also_in)});
+  }
+  for (const AuthorityFact& authority : facts.authorities) {
+    section.rows.push_back({authority.fingerprint, "user CA, " + authority.type, authority.label,
+                            "its certificates for the box's name", "", joined(authority.also_in)});
   }
   if (facts.policy) {
     section.note = "Generation " + std::to_string(facts.policy->generation) + "; " +
@@ -189,8 +197,8 @@ Section places_of(const BoxFacts& facts) {
   Section section{
       "places", "Files and folders", {"path", "holds", "owner", "mode", "as it should be"}, {}, ""};
   for (const Place& place : facts.places) {
-    const bool good =
-        place.there && place.owner == place.wanted_owner && (place.mode & place.closed) == 0;
+    const bool good = place.there && place.owner == place.wanted_owner &&
+                      (place.mode & place.closed) == 0 && place.unusable.empty();
     section.rows.push_back({place.path, place.holds, place.there ? std::to_string(place.owner) : "",
                             place.there ? octal(place.mode) : "missing", good ? "yes" : "NO"});
   }

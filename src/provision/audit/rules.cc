@@ -68,13 +68,22 @@ constexpr std::array kRules = {
          "Take the option back, or install a released build; `agentbox-sshd --check` says which it "
          "is.",
          "CWE-1188"},
+    Rule{kAlteredConfig, "AB014", Severity::kError,
+         "the door's configuration is not what was written for this box",
+         "It says which user is the box, where the audit goes, which port and which keys count; "
+         "somebody changed it by hand, or another version of agentbox-provision wrote it.",
+         "Find out who changed it; `agentbox-provision suspend NAME` and `resume NAME` write it "
+         "anew.",
+         "CWE-15"},
     Rule{kBadKeyLine, "AB020", Severity::kWarning, "a line of authorized_keys counts for nothing",
          "Somebody meant to let a key in, or to limit one, and it has no effect.",
          "Correct the line, or `agentbox-provision rotate NAME`, which writes the file anew.",
          "CWE-1286"},
     Rule{kKeysRefused, "AB021", Severity::kError, "the key files are refused",
          "The door lets nobody in: it does not trust the files, or cannot read them.",
-         "Do what the message says; `agentbox-provision resume NAME` writes the files anew.",
+         "Close what the detail names (chmod go-w); `agentbox-provision suspend NAME` and `resume "
+         "NAME` "
+         "write the files anew.",
          "CWE-732"},
     Rule{kSharedKey, "AB022", Severity::kWarning, "a key opens more than one box",
          "One leak opens them all, and a revocation has to be done in each.",
@@ -104,6 +113,14 @@ constexpr std::array kRules = {
          "`agentbox-provision revoke NAME --key ... --evict` makes a new host key; or create the "
          "copy anew.",
          "CWE-321"},
+    Rule{
+        kAlteredKeys, "AB029", Severity::kError,
+        "what says who may enter is not what was written for this box",
+        "A CA that was put there makes certificates for this box, a revocation that was taken out "
+        "lets in who was locked out, and another name takes other boxes' certificates.",
+        "Find out who wrote the file; `agentbox-provision suspend NAME` and `resume NAME` write it "
+        "anew.",
+        "CWE-284"},
     Rule{kOpenPlace, "AB030", Severity::kError, "a file or folder is open to others",
          "What lies there is what the wall protects: keys, the host key, the audit, the policy.",
          "Close it: chmod as the detail says. If others could read a private key, change that key "
@@ -119,14 +136,23 @@ constexpr std::array kRules = {
          "a program of the box can be changed or read by others",
          "Whoever can write it becomes the door or the box; one that its user can read can be "
          "seized as it starts.",
-         "Suspend and resume the box, which copies the programs anew with mode 0711; find out who "
-         "changed it.",
+         "chmod it as the detail says, or suspend and resume the box, which copies the programs "
+         "anew; "
+         "find out who changed it.",
          "CWE-732"},
     Rule{kOtherProgram, "AB034", Severity::kWarning, "the box does not run the installed program",
          "It is an older build, or something else under that name.",
          "`agentbox-provision suspend NAME` and `resume NAME` take the installed one; if it "
          "differs again, find out who writes there.",
          "CWE-494"},
+    Rule{kUnusablePlace, "AB035", Severity::kError,
+         "a file or folder is closed to the side that needs it",
+         "The door lets nobody in, or the box does not start the next time.",
+         "Open it as far as the detail says.", "CWE-280"},
+    Rule{kAlteredPin, "AB036", Severity::kError,
+         "known_hosts is not the pin of the box and nothing else",
+         "A client that reads it believes another host key too, or none.",
+         "`agentbox-provision suspend NAME` and `resume NAME` write it anew.", "CWE-295"},
     Rule{kNoIsolation, "AB040", Severity::kError, "the box has no wall",
          "It was made with --no-isolation: commands of the agent do all that the box's user can on "
          "this machine.",
@@ -176,11 +202,11 @@ constexpr std::array kRules = {
     Rule{kWallOpen, "AB052", Severity::kError, "the box sees what lies behind the wall",
          "What the agent's commands can see they can take along.",
          "Suspend the box: its wall does not hold.", "CWE-668"},
-    Rule{
-        kAuditLog, "AB060", Severity::kError, "the audit log is not whole",
-        "Lines are missing or were changed: what happened cannot be told any more.",
-        "Find out who can write it; `agentbox-provision audit-log show NAME` says where it breaks.",
-        "CWE-117"},
+    Rule{kAuditLog, "AB060", Severity::kError, "the audit log is not whole",
+         "Lines are missing or were changed: what happened cannot be told any more.",
+         "Find out who can write it; `agentbox-provision audit-log show --box NAME` says where it "
+         "breaks.",
+         "CWE-117"},
 };
 
 constexpr bool in_order() {

@@ -4,11 +4,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 
 #include "base/process.h"
-#include "base/text.h"
 
 namespace agentbox::provision::audit {
 namespace {
@@ -41,6 +41,16 @@ Status read_all(int fd, std::string& out) {
   }
 }
 
+// As one line; whoever shows it escapes it.
+std::string words_of(std::string text) {
+  text.resize(std::min(text.size(), kMaxWords));
+  while (!text.empty() && text.back() == '\n') {
+    text.pop_back();
+  }
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
 }  // namespace
 
 Result<Policy> ask_policy(const std::string& program, const std::string& config) {
@@ -61,7 +71,7 @@ Result<Policy> ask_policy(const std::string& program, const std::string& config)
   AB_TRY(end, wait_for(child));
   AB_CHECK(Status(read));
   if (!end.exited || end.value != 0) {
-    return Error{Code::kInvalid, "agentbox-sshd --check: " + escape_text(text, kMaxWords)};
+    return Error{Code::kInvalid, "agentbox-sshd --check: " + words_of(text)};
   }
   return read_policy(text);
 }

@@ -40,6 +40,19 @@ const std::vector<Weakness>& weaknesses() {
          box.policy->weakenings = {{"sanitizer build", "told by its own rule"},
                                    {"a defence is left out", "closed-descriptors"}};
        }},
+      {RuleId::kAlteredConfig,
+       [](BoxFacts& box) {
+         box.altered_config = Line{box.config, "line 4 is other"};
+       }},
+      {RuleId::kAlteredKeys,
+       [](BoxFacts& box) {
+         box.altered_keys = {{"/keys/user_ca", "line 1 was added"}};
+       }},
+      {RuleId::kAlteredPin,
+       [](BoxFacts& box) {
+         box.altered_pin = Line{"/known_hosts", "line 2 was added"};
+       }},
+      {RuleId::kUnusablePlace, [](BoxFacts& box) { box.places[1].unusable = "uid 1 cannot"; }},
       {RuleId::kBadKeyLine,
        [](BoxFacts& box) {
          box.policy->key_problems = {{"3", "no key"}};
@@ -124,6 +137,28 @@ TEST_CASE("no encryption at all is a weak algorithm") {
   const auto found = judge(facts);
   REQUIRE(found.size() == 1);
   CHECK(found[0].subject == "none");
+}
+
+TEST_CASE("a fix takes nothing from whom a place is for, and offers no weakening") {
+  BoxFacts facts = sound_box();
+  facts.places[1].mode = 0666;
+  facts.policy->keys_error =
+      "/keys can be written by others; who writes (close it, or set keys_trust: any)";
+  const auto found = judge(facts);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].rule == RuleId::kKeysRefused);
+  CHECK(found[0].detail.find("keys_trust") == std::string::npos);
+  CHECK(found[0].detail.find("/keys can be written") != std::string::npos);
+  CHECK(found[1].rule == RuleId::kOpenProgram);
+  CHECK(found[1].detail.ends_with("chmod it to 0711"));
+}
+
+TEST_CASE("a key that nobody let in is found in the file that lists it") {
+  BoxFacts facts = sound_box();
+  facts.keys[0].known = false;
+  const auto found = judge(facts);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].path == facts.keys_file);
 }
 
 TEST_CASE("errors come before warnings") {

@@ -31,6 +31,7 @@ inline BoxFacts sound_box() {
   facts.running = true;
   facts.now = 1'796'000'000;
   facts.config = "/state/boxes/demo/local/door/etc/agentbox-sshd.yaml";
+  facts.keys_file = "/state/boxes/demo/local/door/keys/..data/authorized_keys";
   Policy policy;
   policy.address = "127.0.0.1";
   policy.port = 20000;
@@ -55,10 +56,10 @@ inline BoxFacts sound_box() {
   key.type = "ssh-ed25519";
   key.age_days = 4;
   facts.keys = {key};
-  facts.places = {
-      {"/state/boxes/demo/local/door/hostkey", "the host key", true, 990, 0600, 990, 077, false,
-       ""},
-      {"/state/boxes/demo/local/programs/agent-box", "a program", true, 0, 0711, 0, 066, true, ""}};
+  facts.places = {{"/state/boxes/demo/local/door/hostkey", "the host key", true, 990, 0600, 990,
+                   077, false, 0600, "", ""},
+                  {"/state/boxes/demo/local/programs/agent-box", "a program", true, 0, 0711, 0, 066,
+                   true, 0711, "", ""}};
   facts.isolation = Isolation{
       "2026-11-30T10:00:00.000Z",
       {sound_process("monitor", 10), sound_process("listener", 11), sound_process("network", 12)}};
