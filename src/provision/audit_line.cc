@@ -29,6 +29,12 @@ bool begins_a_time(std::string_view text) {
   return true;
 }
 
+// The first moment that begins as BARE does.
+std::string completed(std::string_view bare) {
+  static constexpr std::string_view kFirst = "0000-01-01T00:00:00.000Z";
+  return std::string(bare) + std::string(kFirst.substr(bare.size()));
+}
+
 std::string text_in(const Json& json, std::string_view name) {
   const std::string* text = find_string(json, name);
   return text == nullptr ? std::string() : *text;
@@ -54,6 +60,18 @@ std::string one_word(const std::string& text) {
 }
 
 }  // namespace
+
+bool is_audit_event(std::string_view name) {
+  return std::find(kAuditEvents.begin(), kAuditEvents.end(), name) != kAuditEvents.end();
+}
+
+std::string audit_event_names() {
+  std::string names;
+  for (const std::string_view name : kAuditEvents) {
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
 
 Result<AuditLine> parse_audit_line(std::string_view text) {
   if (text.size() > kMaxAuditLineBytes) {
@@ -88,7 +106,9 @@ Result<std::string> parse_since(std::string_view text, std::int64_t now_ms) {
   constexpr std::array<std::size_t, 5> kLengths = {10, 13, 16, 19, 23};  // day to milliseconds
   const std::string_view bare = text.ends_with('Z') ? text.substr(0, text.size() - 1) : text;
   const bool known = std::find(kLengths.begin(), kLengths.end(), bare.size()) != kLengths.end();
-  if (!known || !begins_a_time(bare)) {
+  // A day that no calendar has would compare as text, and hide what it should show.
+  const bool real = known && begins_a_time(bare) && parse_time(completed(bare)).ok();
+  if (!real) {
     return Error{Code::kInvalid,
                  "not a time: '" + escape_text(text, 60) +
                      "'; write 2026-11-30, 2026-11-30T06:31Z (UTC), or an age: 90s, 10m, 2h, 7d"};

@@ -2,6 +2,7 @@
 // many of them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,6 +16,14 @@ namespace agentbox::provision {
 
 /// The door's lines are shorter than 16 KiB.
 inline constexpr std::size_t kMaxAuditLineBytes = 64U << 10U;
+
+/// Every event that a door writes.
+inline constexpr std::array<std::string_view, 10> kAuditEvents = {
+    "listen",        "connect",     "auth",      "request",     "disconnect",
+    "session_start", "session_end", "tool_call", "keys_loaded", "limit"};
+[[nodiscard]] bool is_audit_event(std::string_view name);
+/// Them all, for people.
+[[nodiscard]] std::string audit_event_names();
 
 struct AuditLine {
   Json json;

@@ -28,6 +28,10 @@ std::int64_t now_ms() {
 
 Answer<AuditFilter> filter_of(const AuditLog& wanted) {
   AuditFilter filter{{}, wanted.event, wanted.key};
+  if (!wanted.event.empty() && !is_audit_event(wanted.event)) {
+    return Failure{Exit::kUsage, "--event: no door writes an event of that name",
+                   "one of " + audit_event_names()};
+  }
   if (!wanted.since.empty()) {
     auto since = parse_since(wanted.since, now_ms());
     if (!since.ok()) {
@@ -142,7 +146,10 @@ std::vector<std::string> remark_words(const AuditVerdict& verdict, const Source&
     words.push_back("unproven: " + remark);
   }
   if (verdict.whole()) {
-    words.push_back("whole: " + std::to_string(verdict.lines) + " lines, none missing or changed" +
+    const std::string from =
+        verdict.first > 1 ? " from line " + std::to_string(verdict.first) + " on" : "";
+    words.push_back("whole" + from + ": " + std::to_string(verdict.lines) +
+                    " lines, none missing or changed" +
                     (verdict.tail_proven ? "; " + source.head_of + " has the head of the last one"
                                          : std::string()));
   }
@@ -174,6 +181,11 @@ void add_verdict(const AuditVerdict& verdict, const Source& source, Report& repo
 
 Answer<Report> verify_log(const Source& source) {
   AB_TRY(verdict, prove(source, [](const AuditLine&, std::string_view) {}));
+  if (verdict.lines == 0 && verdict.whole() && !verdict.tail_proven) {
+    // What was to be read may have failed to come: `kubectl logs ... | ... verify -`.
+    verdict.findings.push_back(
+        {"empty", 0, "there is no line of an audit log here, and that proves nothing"});
+  }
   Report report;
   report.json["log"] = source.path;
   add_verdict(verdict, source, report);

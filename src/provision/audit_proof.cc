@@ -303,8 +303,9 @@ AuditVerdict AuditProof::finish() && {
              " at the end: the door's log tells of line " + std::to_string(promised_->sequence));
   }
   if (verdict_.first > 1) {
-    verdict_.remarks.push_back("line " + std::to_string(verdict_.first) +
-                               " is the first here: it, and what was before it, cannot be proven");
+    verdict_.remarks.push_back("all before line " + std::to_string(verdict_.first) +
+                               " is unproven: it is the first line here, and whether it follows "
+                               "from the one before it cannot be seen");
   }
   if (carriage_returns_) {
     verdict_.remarks.emplace_back("lines end in CR LF, which another program did");

@@ -25,7 +25,8 @@ struct KnownHead {
 
 /// What is wrong with a log, at the line whose number is LINE.
 struct AuditFinding {
-  std::string_view kind;  ///< changed, missing, repeated, misplaced, strange, restarted or head
+  std::string_view kind;  ///< changed, missing, repeated, misplaced, strange, restarted, head or
+                          ///< empty
   std::uint64_t line = 0;
   std::string text;
 };

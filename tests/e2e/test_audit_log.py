@@ -98,7 +98,7 @@ def test_lines_taken_off_the_end_show_with_the_head_alone(log):
     assert found(str(log.path), "--head", f"{newest}:{log.head}") == [("head", newest)]
     assert found(str(log.path), "--head", log.head) == [("head", newest - 2)]
     log.lines = []
-    assert audit_log("verify", log.write())["lines"] == 0
+    assert found(log.write()) == [("empty", 0)]
     assert found(str(log.path), "--head", log.head) == [("head", 0)]
 
 
@@ -118,7 +118,9 @@ def test_files_that_the_door_has_turned_over_are_read_first(log):
     (log.path.parent / "audit.log.1").unlink()
     assert found(str(log.path)) == [("missing", 3)]
     (log.path.parent / "audit.log.2").unlink()
-    assert audit_log("verify", str(log.path), "--head", log.head)["first"] == 5
+    said = audit_log("verify", str(log.path), "--head", log.head)
+    assert said["first"] == 5 and said["remarks"][0].startswith("all before line 5 is unproven")
+    assert b"whole from line 5 on" in ok(programs.provision("audit-log", "verify", str(log.path))).stdout
 
 
 def test_texts_that_went_through_other_programs(log):
@@ -132,7 +134,9 @@ def test_texts_that_went_through_other_programs(log):
     assert any("ends within a line" in remark for remark in said["remarks"])
     assert found(str(log.path), "--head", log.head) == [("head", log.newest - 1)]
     log.path.write_bytes(b"")
-    assert audit_log("verify", str(log.path))["whole"]
+    assert found(str(log.path)) == [("empty", 0)]
+    nothing = audit_log("verify", "-", code=6, stdin=b"")  # as of a `kubectl logs` that failed
+    assert not nothing["whole"] and "proves nothing" in nothing["findings"][0]["text"]
     log.path.write_bytes(b"dear diary\n" * 5)
     assert found(str(log.path)) == [("strange", 0)]
     log.path.write_bytes(b"\0" * 1_000_000 + b"\n" + honest)
@@ -196,3 +200,10 @@ def test_a_timeline_shows_each_session_and_what_was_refused(log):
     assert page.returncode == 6 and b"NOT WHOLE: line 3" in page.stdout and b"default-src 'none'" in page.stdout
     as_json = programs.provision("audit-log", "timeline", str(log.path), "--format", "json")
     assert json.loads(as_json.stdout)["whole"] is False
+
+
+def test_a_time_or_an_event_that_cannot_be_is_refused(log):
+    for since in ("2026-13-30", "2026-02-31", "2026-11-30T25:61"):
+        fails(2, "audit-log", "show", str(log.path), "--since", since)
+    assert "session_start" in fails(2, "audit-log", "show", str(log.path), "--event", "sesion_start")["next"]
+    assert audit_log("show", str(log.path), "--event", "session_start")["events"]

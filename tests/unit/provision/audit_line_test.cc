@@ -1,6 +1,9 @@
-// pure: the audit log as the operator reads it.
+// edge: the audit log as the operator reads it; the names of events are read in the door's source.
 #include "provision/audit_line.h"
 
+#include <set>
+
+#include "base/handle.h"
 #include "base/text.h"
 #include "support/catch.h"
 
@@ -44,8 +47,10 @@ TEST_CASE("since is a moment or an age, and compares as lines' times do") {
   CHECK(parse_since("100000d", now).value() == "1970-01-01T00:00:00.000Z");
   CHECK(parse_since("2026-11-30", now).value() == "2026-11-30");
   CHECK(parse_since("2026-11-30T06:31Z", now).value() == "2026-11-30T06:31");
-  for (const char* bad : {"", "yesterday", "-5m", "5", "m", "2026", "2026-11-3", "1000000h",
-                          "2026-11-30T06:31:00+01:00", "2026/11/30"}) {
+  for (const char* bad :
+       {"", "yesterday", "-5m", "5", "m", "2026", "2026-11-3", "1000000h",
+        "2026-11-30T06:31:00+01:00", "2026/11/30", "2026-13-30", "2026-02-31", "2026-00-10",
+        "2026-11-30T25:61", "2026-11-30T24:00", "2026-11-30T10:60"}) {
     CHECK_FALSE(parse_since(bad, now).ok());
   }
   const AuditLine line = line_of(1, "auth", R"(,"key":"SHA256:k")");
@@ -54,6 +59,23 @@ TEST_CASE("since is a moment or an age, and compares as lines' times do") {
   CHECK_FALSE(matches({"2026-11-30T06:31:01", "", ""}, line));
   CHECK_FALSE(matches({"", "limit", ""}, line));
   CHECK_FALSE(matches({"", "", "SHA256:x"}, line));
+}
+
+TEST_CASE("the events that can be asked for are those that a door writes") {
+  const auto source = agentbox::read_file_capped(AGENTBOX_SOURCE_DIR "/src/sshd/audit_events.cc",
+                                                 std::size_t{1} << 20U);
+  REQUIRE(source.ok());
+  std::set<std::string> written;
+  for (const std::string maker :
+       {"AuditEvent(\"", "of_connection(\"", "of_session(\"", "limit_event(\""}) {
+    for (auto at = source->find(maker); at != std::string::npos; at = source->find(maker, at)) {
+      at += maker.size();
+      if (const std::string name = source->substr(at, source->find('"', at) - at); !name.empty()) {
+        written.insert(name);
+      }
+    }
+  }
+  CHECK(written == std::set<std::string>(kAuditEvents.begin(), kAuditEvents.end()));
 }
 
 TEST_CASE("a line for people has no control character in it") {

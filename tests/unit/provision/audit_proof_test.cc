@@ -224,7 +224,7 @@ TEST_CASE("where older files are gone the first line is said to be unproven") {
   const AuditVerdict verdict = log.proven();
   CHECK(verdict.whole());
   CHECK(verdict.tail_proven);
-  CHECK(says(verdict.remarks, "line 3 is the first here"));
+  CHECK(says(verdict.remarks, "all before line 3 is unproven"));
   const AuditVerdict old = log.verdict(KnownHead{1, std::string(64, 'a')});
   CHECK(says(old.remarks, "older than all that is here"));
 }
