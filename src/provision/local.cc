@@ -57,6 +57,16 @@ Done check_same(const BoxRecord& record, const WantedBox& wanted) {
   if (found.empty()) {
     return {};
   }
+  BoxSpec same_authorities = wanted.spec;
+  same_authorities.authorities = record.spec.authorities;
+  if (differences(record.spec, same_authorities).size() <
+          differences(record.spec, wanted.spec).size() &&
+      found.size() == 1) {
+    return Failure{Exit::kRefused,
+                   "box " + record.name.text() + " exists and trusts others: " + found.front(),
+                   "`agentbox-provision ca trust --box " + record.name.text() +
+                       " --ca FILE` adds a CA, `revoke` takes one out; nothing was changed"};
+  }
   return Failure{Exit::kRefused,
                  "box " + record.name.text() + " exists and is another one: " + joined(found),
                  "choose another name, or `agentbox-provision delete " + record.name.text() +
