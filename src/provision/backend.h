@@ -44,9 +44,10 @@ class Backend {
                                                 bool evict) const = 0;
 
   /// Puts what CHANGE makes of the box's record in force, and proves what can be proven of it.
+  /// EVICT: as with revoke().
   using Change = std::function<Answer<KeyChange>(const BoxRecord&)>;
-  [[nodiscard]] virtual Answer<KeysDone> change(const BoxName& name,
-                                                const Change& change) const = 0;
+  [[nodiscard]] virtual Answer<KeysDone> change(const BoxName& name, const Change& change,
+                                                bool evict) const = 0;
 
   /// PROBE: also whether it answers on its pinned host key, where it can be reached from here.
   [[nodiscard]] virtual Answer<BoxView> view(const BoxName& name, bool probe) const = 0;

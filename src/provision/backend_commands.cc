@@ -97,17 +97,22 @@ Answer<Report> BackendCommands::operator()(const Rotate& command) const {
 
 Answer<Report> BackendCommands::operator()(const CaTrust& command) const {
   AB_TRY(authorities, authorities_of(command.ca));
-  AB_TRY(done, any_.change(command.box, [&](const BoxRecord& record) {
-    return trust_authorities(record, authorities);
-  }));
+  AB_TRY(done, any_.change(
+                   command.box,
+                   [&](const BoxRecord& record) { return trust_authorities(record, authorities); },
+                   false));
+  if (done.gone.empty()) {
+    done.sessions_ended = 0;  // whoever was in stays in
+  }
   return trusted_report(done);
 }
 
 Answer<Report> BackendCommands::operator()(const Revoke& command) const {
   if (command.key.empty()) {
-    AB_TRY(done, any_.change(command.name, [&](const BoxRecord& record) {
-      return revoke_serial(record, command.serial);
-    }));
+    AB_TRY(done, any_.change(
+                     command.name,
+                     [&](const BoxRecord& record) { return revoke_serial(record, command.serial); },
+                     command.evict));
     return revoked_serial_report(done, command.serial);
   }
   AB_TRY(done, any_.revoke(command.name, command.key, command.evict));

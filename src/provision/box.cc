@@ -136,6 +136,21 @@ Result<std::vector<std::uint64_t>> parse_serials(const Json& object) {
   return serials;
 }
 
+Result<std::vector<std::string>> parse_prints(const Json& object) {
+  const Json* list = find_member(object, "revoked_prints");
+  if (list == nullptr || !list->is_array() || list->size() > kMaxKeys) {
+    return broken("revoked_prints must be a list of fingerprints");
+  }
+  std::vector<std::string> prints;
+  for (const Json& item : *list) {
+    if (!item.is_string() || !is_fingerprint(item.get_ref<const std::string&>())) {
+      return broken("revoked_prints must be a list of fingerprints");
+    }
+    prints.push_back(item.get<std::string>());
+  }
+  return prints;
+}
+
 std::vector<std::string> sorted_prints(const std::vector<NamedKey>& keys) {
   std::vector<std::string> prints;
   for (const NamedKey& entry : keys) {
@@ -208,6 +223,7 @@ std::string render_record(const BoxRecord& record) {
   json["former"] = keys_json(record.former);
   json["revoked"] = keys_json(record.revoked);
   json["revoked_serials"] = record.revoked_serials;
+  json["revoked_prints"] = record.revoked_prints;
   json["identity_file"] = record.identity_file;
   json["host_key"] = record.host_key;
   json["generation"] = record.generation;
@@ -257,6 +273,10 @@ Result<BoxRecord> parse_record(std::string_view text) {
     AB_TRY(serials, parse_serials(json));
     record.spec.authorities = std::move(authorities);
     record.revoked_serials = std::move(serials);
+  }
+  if (version > 3) {
+    AB_TRY(prints, parse_prints(json));
+    record.revoked_prints = std::move(prints);
   }
   record.identity_file = std::move(identity_file);
   record.host_key = std::move(host_key);

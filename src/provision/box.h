@@ -14,8 +14,9 @@
 namespace agentbox::provision {
 
 /// box.json as this build writes it; a higher number is refused, never guessed at. Version 1 knew
-/// neither former nor revoked keys, version 2 no certificates.
-inline constexpr std::uint64_t kRecordVersion = 3;
+/// neither former nor revoked keys, version 2 no certificates, version 3 no keys
+/// revoked by their fingerprint alone.
+inline constexpr std::uint64_t kRecordVersion = 4;
 inline constexpr std::size_t kMaxRecordBytes = 1U << 20U;
 /// Keys of one box; a file with more is a mistake.
 inline constexpr std::size_t kMaxKeys = 256;
@@ -64,6 +65,8 @@ struct BoxRecord {
   std::uint64_t generation = 1;
   std::uint16_t port = 0;                           ///< 0 until chosen
   std::vector<std::uint64_t> revoked_serials = {};  ///< certificates locked out for good
+  /// Keys locked out for good of which no more is known: they were never listed here.
+  std::vector<std::string> revoked_prints = {};
 };
 
 /// A box of which nothing is decided but its name.

@@ -581,9 +581,6 @@ std::optional<std::string> certificate_problem(const CLI::App& chosen, const Wor
   if (command == "revoke" && words.key.empty() != words.serial.has_value()) {
     return "revoke wants either --key or --serial";
   }
-  if (words.evict && words.serial) {
-    return "--evict goes with --key: revoke the serial, then its key with --evict";
-  }
   return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 #include "provision/key_change.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace agentbox::provision {
 namespace {
@@ -40,6 +41,30 @@ Failure too_many(std::string_view what) {
       "make a new box; nothing was changed"};
 }
 
+bool is_revoked(const BoxRecord& record, const NamedKey& key) {
+  const std::vector<std::string>& prints = record.revoked_prints;
+  return contains(record.revoked, key) ||
+         std::find(prints.begin(), prints.end(), key.key.fingerprint()) != prints.end();
+}
+
+// One that the box never listed.
+Answer<KeyChange> revoke_stranger(KeyChange change, std::string_view fingerprint,
+                                  const std::optional<NamedKey>& given) {
+  BoxRecord& fresh = change.record;
+  if (fresh.revoked.size() + fresh.revoked_prints.size() >= kMaxKeys) {
+    return too_many("revoked keys");
+  }
+  if (given) {
+    fresh.revoked.push_back(*given);
+    change.gone.push_back(*given);
+  } else {
+    fresh.revoked_prints.emplace_back(fingerprint);
+    change.gone_prints.emplace_back(fingerprint);
+  }
+  ++fresh.generation;
+  return change;
+}
+
 std::string listed(const std::vector<NamedKey>& keys) {
   std::string text;
   for (const NamedKey& entry : keys) {
@@ -57,7 +82,7 @@ bool holds_key(const std::vector<NamedKey>& keys, std::string_view fingerprint) 
 Answer<KeyChange> add_keys(const BoxRecord& record, const std::vector<NamedKey>& wanted) {
   KeyChange change{record, {}, {}};
   for (const NamedKey& key : wanted) {
-    if (contains(record.revoked, key)) {
+    if (is_revoked(record, key)) {
       return Failure{Exit::kRefused, "the key " + key.key.fingerprint() + " was revoked here",
                      "use a new key; nothing was changed"};
     }
@@ -93,7 +118,7 @@ KeyChange keep_only(const BoxRecord& record, const std::vector<NamedKey>& wanted
 }
 
 Answer<KeyChange> revoke_key(const BoxRecord& record, std::string_view fingerprint,
-                             bool is_identity) {
+                             bool is_identity, const std::optional<NamedKey>& given) {
   KeyChange change{record, {}, {}};
   BoxRecord& fresh = change.record;
   const NamedKey* known = find_key(record.keys, fingerprint);
@@ -103,16 +128,22 @@ Answer<KeyChange> revoke_key(const BoxRecord& record, std::string_view fingerpri
   if (known == nullptr) {
     known = find_key(record.spec.authorities, fingerprint);
   }
-  if (known == nullptr && holds_key(record.revoked, fingerprint)) {
+  const auto& prints = record.revoked_prints;
+  if (known == nullptr && (holds_key(record.revoked, fingerprint) ||
+                           std::find(prints.begin(), prints.end(), fingerprint) != prints.end())) {
     return change;
   }
-  if (known == nullptr) {
-    return Failure{
-        Exit::kRefused,
-        "box " + record.name.text() + " does not know the key " + std::string(fingerprint),
-        "its keys are: " + listed(record.keys)};
+  if (known == nullptr && record.spec.authorities.empty()) {
+    return Failure{Exit::kRefused,
+                   "box " + record.name.text() + " does not know the key " +
+                       std::string(fingerprint) +
+                       ", and takes no certificates with which it could enter",
+                   "its keys are: " + listed(record.keys)};
   }
-  if (record.revoked.size() >= kMaxKeys) {
+  if (known == nullptr) {
+    return revoke_stranger(std::move(change), fingerprint, given);
+  }
+  if (record.revoked.size() + prints.size() >= kMaxKeys) {
     return too_many("revoked keys");
   }
   const NamedKey gone = *known;
@@ -135,9 +166,16 @@ Answer<KeyChange> trust_authorities(const BoxRecord& record,
   KeyChange change{record, {}, {}};
   std::vector<NamedKey>& trusted = change.record.spec.authorities;
   for (const NamedKey& authority : authorities) {
-    if (contains(record.revoked, authority)) {
+    if (is_revoked(record, authority)) {
       return Failure{Exit::kRefused, "the CA " + authority.key.fingerprint() + " was revoked here",
                      "make a new one with ca init; nothing was changed"};
+    }
+    if (contains(record.keys, authority)) {
+      return Failure{Exit::kRefused,
+                     authority.key.fingerprint() +
+                         " is a key that may enter: as a CA, whoever has it could let in others, "
+                         "also after it is rotated out",
+                     "make a CA of its own: agentbox-provision ca init; nothing was changed"};
     }
     if (!contains(trusted, authority)) {
       trusted.push_back(authority);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ struct KeyChange {
   BoxRecord record;
   std::vector<NamedKey> added;
   std::vector<NamedKey> gone;
+  std::vector<std::string> gone_prints = {};  ///< of keys of which no more is known
 };
 
 /// Lets WANTED in besides those who may enter now. Refuses a key that was revoked: what leaked once
@@ -38,12 +40,15 @@ struct AskedKeys {
                                   const AskedKeys& asked, const std::string& identity_file);
 
 /// Locks the key or CA of FINGERPRINT out for good; IS_IDENTITY: its private half is the record's
-/// identity file, which is then forgotten. A key that was revoked before changes nothing; one that
-/// the box never knew is refused.
+/// identity file, which is then forgotten. A key that was revoked before changes nothing. One that
+/// the box never listed may still enter with a certificate; where no CA is trusted it cannot, and
+/// is refused as a mistake. GIVEN is that key, where more than its fingerprint is known.
 [[nodiscard]] Answer<KeyChange> revoke_key(const BoxRecord& record, std::string_view fingerprint,
-                                           bool is_identity);
+                                           bool is_identity,
+                                           const std::optional<NamedKey>& given = std::nullopt);
 
-/// Takes certificates of AUTHORITIES too from now on. Refuses one that was revoked.
+/// Takes certificates of AUTHORITIES too from now on. Refuses one that was revoked, and one
+/// that is a key of the box: who may enter could then let in others.
 [[nodiscard]] Answer<KeyChange> trust_authorities(const BoxRecord& record,
                                                   const std::vector<NamedKey>& authorities);
 

@@ -40,16 +40,16 @@ Answer<std::vector<NamedKey>> read_key_files(const std::vector<std::string>& fil
   return keys;
 }
 
-Answer<std::string> fingerprint_named(const std::string& given) {
+Answer<AskedKey> key_asked_for(const std::string& given) {
   if (is_fingerprint(given)) {
-    return given;
+    return AskedKey{given, std::nullopt};
   }
   AB_TRY(keys, read_public_keys(given));
   if (keys.size() != 1) {
     return Failure{Exit::kRefused, given + " holds more than one key",
                    "name one key, by its fingerprint (status shows them) or a file of its own"};
   }
-  return keys.front().key.fingerprint();
+  return AskedKey{keys.front().key.fingerprint(), keys.front()};
 }
 
 Answer<NextKeys> decide_keys(const BoxRecord& record, const BoxPaths& paths,

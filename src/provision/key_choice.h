@@ -1,6 +1,7 @@
 // edge: which keys a rotation or a revocation is about, read from what was given.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,11 @@ namespace agentbox::provision {
 [[nodiscard]] Answer<std::vector<NamedKey>> read_key_files(const std::vector<std::string>& files);
 
 /// A key as `revoke --key` names it: its fingerprint, or a file with its public half.
-[[nodiscard]] Answer<std::string> fingerprint_named(const std::string& given);
+struct AskedKey {
+  std::string fingerprint;
+  std::optional<NamedKey> key;  ///< where a file was named
+};
+[[nodiscard]] Answer<AskedKey> key_asked_for(const std::string& given);
 
 /// What a rotation ends with.
 struct NextKeys {

@@ -21,6 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Ten thousand lines with long ids: more than the door reads.
+constexpr std::size_t kMaxRevokedBytes = 8U << 20U;
+
 Failure private_key_given(const std::string& file, bool with_identity) {
   return Failure{Exit::kRefused, file + " holds a private key; nothing was done with it",
                  with_identity
@@ -88,10 +91,34 @@ std::string revoked_text(const BoxRecord& record) {
   for (const NamedKey& entry : record.revoked) {
     text += entry.key.fingerprint() + "\n";
   }
+  for (const std::string& print : record.revoked_prints) {
+    text += print + "\n";
+  }
   for (const std::uint64_t serial : record.revoked_serials) {
     text += revoked_line(serial) + "\n";
   }
   return text;
+}
+
+// Lines that somebody wrote by hand stay, `id:...` among them: what was locked out stays out, and
+// the record does not know of it.
+Result<std::string> with_lines_by_hand(std::string text, const std::string& file) {
+  auto existing = read_file_capped(file, kMaxRevokedBytes);
+  if (!existing.ok()) {
+    return existing.error().code == Code::kNotFound ? Result<std::string>(std::move(text))
+                                                    : Result<std::string>(existing.error());
+  }
+  constexpr std::string_view kBom = "\xef\xbb\xbf";  // the door skips it, but only at the start
+  std::string_view by_hand = *existing;
+  by_hand.remove_prefix(by_hand.starts_with(kBom) ? kBom.size() : 0);
+  const auto known = lines_of(text);
+  std::string kept;
+  for (const std::string_view line : lines_of(by_hand)) {
+    if (std::find(known.begin(), known.end(), line) == known.end()) {
+      kept.append(line).append("\n");
+    }
+  }
+  return text + kept;
 }
 
 Status link_into_data(const std::string& folder, const std::string& name) {
@@ -216,8 +243,14 @@ Status publish_keys(const std::string& folder, const BoxRecord& record) {
   // The name only has to be new: the volumes this imitates use the time.
   const std::string data = "..20" + random_hex(8);
   const std::string path = folder + "/" + data;
+  AB_TRY(revoked, with_lines_by_hand(revoked_text(record), folder + "/revoked"));
   AB_CHECK(make_folder(path, ::geteuid() == 0 ? 0755 : 0700, ::geteuid(), ::getegid()));
-  const KeyFiles files = key_files(record);
+  KeyFiles files = key_files(record);
+  for (auto& [name, text] : files) {
+    if (name == "revoked") {
+      text = std::move(revoked);
+    }
+  }
   for (const auto& [name, text] : files) {
     AB_CHECK(replace_file(path + "/" + name, text, public_mode()));
   }

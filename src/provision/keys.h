@@ -43,7 +43,7 @@ struct Identity {
 
 /// Writes authorized_keys, generation, revoked, user_ca and box_name of RECORD below FOLDER as a
 /// mounted volume has them: in a folder of their own behind the link `..data`, which is switched in
-/// one step.
+/// one step. Lines of revoked that RECORD does not know are kept.
 [[nodiscard]] Status publish_keys(const std::string& folder, const BoxRecord& record);
 
 /// The names and texts of the files that publish_keys() writes.

@@ -40,7 +40,8 @@ class LocalBackend final : public Backend {
   /// EVICT: also ends everything that runs in the box and makes a new host key.
   [[nodiscard]] Answer<KeysDone> revoke(const BoxName& name, const std::string& key,
                                         bool evict) const override;
-  [[nodiscard]] Answer<KeysDone> change(const BoxName& name, const Change& change) const override;
+  [[nodiscard]] Answer<KeysDone> change(const BoxName& name, const Change& change,
+                                        bool evict) const override;
 
   /// PROBE: also whether it answers on its pinned host key.
   [[nodiscard]] Answer<BoxView> view(const BoxName& name, bool probe) const override;
@@ -54,6 +55,8 @@ class LocalBackend final : public Backend {
   [[nodiscard]] Answer<Held> hold_finished(const BoxName& name) const;
   [[nodiscard]] Done put_keys(const BoxRecord& record) const;
   [[nodiscard]] Done admit_new_keys(const KeyChange& grown, const std::string& private_key) const;
+  [[nodiscard]] Answer<KeysDone> finish_change(Held held, KeyChange& change, KeysDone done,
+                                               bool evict) const;
   [[nodiscard]] Done replace_host_key(BoxRecord& record, bool start_again) const;
   [[nodiscard]] Done check_create(const BoxName& name, const WantedBox& wanted) const;
   [[nodiscard]] Answer<BoxRecord> begin_create(const BoxName& name, const WantedBox& wanted) const;

@@ -81,6 +81,7 @@ class SessionWatch {
     });
   }
   [[nodiscard]] std::size_t before() const { return before_; }
+  [[nodiscard]] bool watches() const { return !gone_.empty(); }
 
  private:
   Status read() {
@@ -99,11 +100,17 @@ constexpr const char* kUntilThen =
 // CHANGE is in the record and published; the box runs. What is gone is refused, its sessions have
 // ended, and the keys that are left hold.
 Done prove_change(const KeyChange& change, SessionWatch& watch, KeysDone& done) {
-  AB_CHECK(proven(insist([&] { return prove_refused(change.record, change.gone); }), kUntilThen));
-  done.proofs.push_back(std::to_string(change.gone.size()) + " key(s) that are gone are refused");
+  if (!change.gone.empty()) {
+    AB_CHECK(proven(insist([&] { return prove_refused(change.record, change.gone); }), kUntilThen));
+    done.proofs.push_back(std::to_string(change.gone.size()) + " key(s) that are gone are refused");
+  }
   AB_CHECK(proven(watch.await(change.record.generation), kUntilThen));
-  done.proofs.emplace_back("no session of a key that is gone is open");
-  done.sessions_ended = watch.before();
+  done.proofs.push_back("the door goes by key generation " +
+                        std::to_string(change.record.generation));
+  if (done.sessions_ended && watch.watches()) {
+    done.proofs.emplace_back("no session of a key that is gone is open");
+    done.sessions_ended = watch.before();
+  }
   Proof proof;
   const auto hold = [&]() -> Status {
     AB_TRY(held, prove_once(change.record));
@@ -193,46 +200,65 @@ Answer<KeysDone> LocalBackend::rotate(const BoxName& name,
   return done;
 }
 
-Answer<KeysDone> LocalBackend::revoke(const BoxName& name, const std::string& key,
-                                      bool evict) const {
-  AB_TRY(fingerprint, fingerprint_named(key));
-  AB_TRY(held, hold_finished(name));
-  const bool running = held.view.state == State::kRunning;
-  const bool is_identity = fingerprint_at(held.view.record.identity_file) == fingerprint;
-  AB_TRY(change, revoke_key(held.view.record, fingerprint, is_identity));
-  KeysDone done{std::move(held.view), !change.gone.empty(), {}, change.gone, 0, false, false, {}};
-  SessionWatch watch(store_.paths(name), {fingerprint});
-  if (running) {
-    AB_CHECK(watch.begin());
-  }
-  // Also where nothing changed: an earlier try may have been cut short after its record.
-  AB_CHECK(put_keys(change.record));
-  if (change.gone.empty()) {
-    std::copy_if(change.record.revoked.begin(), change.record.revoked.end(),
-                 std::back_inserter(change.gone),
-                 [&](const NamedKey& entry) { return entry.key.fingerprint() == fingerprint; });
-  }
-  if (running) {
-    AB_CHECK(prove_change(change, watch, done));
-  }
+// What every change of keys ends with, after it is published and, where the box runs, proven.
+Answer<KeysDone> LocalBackend::finish_change(Held held, KeyChange& change, KeysDone done,
+                                             bool evict) const {
   if (evict) {
     // One that shall run and does not: an eviction that was cut short.
     AB_CHECK(replace_host_key(change.record, change.record.phase == Phase::kRunning));
     done.evicted = true;
     done.changed = true;
   }
-  held.lock.reset();
+  held.lock.reset();  // else the box looks as if somebody else were at work on it
   AB_TRY(seen, look(change.record, true));
   done.view = std::move(seen);
   return done;
 }
 
-Answer<KeysDone> LocalBackend::change(const BoxName& name, const Change& change) const {
+Answer<KeysDone> LocalBackend::revoke(const BoxName& name, const std::string& key,
+                                      bool evict) const {
+  AB_TRY(asked, key_asked_for(key));
+  AB_TRY(held, hold_finished(name));
+  const BoxRecord& before = held.view.record;
+  const bool running = held.view.state == State::kRunning;
+  const bool is_identity = fingerprint_at(before.identity_file) == asked.fingerprint;
+  AB_TRY(change, revoke_key(before, asked.fingerprint, is_identity, asked.key));
+  KeysDone done{held.view,
+                change.record.generation != before.generation,
+                {},
+                change.gone,
+                0,
+                false,
+                false,
+                {},
+                change.gone_prints};
+  if (holds_key(before.spec.authorities, asked.fingerprint)) {
+    // Sessions are known by the keys of their certificates, not by the CA that signed them.
+    done.sessions_ended.reset();
+  }
+  SessionWatch watch(store_.paths(name), {asked.fingerprint});
+  if (running) {
+    AB_CHECK(watch.begin());
+  }
+  // Also where nothing changed: an earlier try may have been cut short after its record.
+  AB_CHECK(put_keys(change.record));
+  if (change.gone.empty()) {
+    std::copy_if(
+        change.record.revoked.begin(), change.record.revoked.end(), std::back_inserter(change.gone),
+        [&](const NamedKey& entry) { return entry.key.fingerprint() == asked.fingerprint; });
+  }
+  if (running) {
+    AB_CHECK(prove_change(change, watch, done));
+  }
+  return finish_change(std::move(held), change, std::move(done), evict);
+}
+
+Answer<KeysDone> LocalBackend::change(const BoxName& name, const Change& change, bool evict) const {
   AB_TRY(held, hold_finished(name));
   const bool running = held.view.state == State::kRunning;
   AB_TRY(made, change(held.view.record));
   const bool changed = made.record.generation != held.view.record.generation;
-  KeysDone done{std::move(held.view), changed, made.added, made.gone, 0, false, false, {}};
+  KeysDone done{held.view, changed, made.added, made.gone, {}, false, false, {}};
   SessionWatch watch(store_.paths(name), fingerprints_of(made.gone));
   if (running) {
     AB_CHECK(watch.begin());
@@ -241,10 +267,7 @@ Answer<KeysDone> LocalBackend::change(const BoxName& name, const Change& change)
   if (running) {
     AB_CHECK(prove_change(made, watch, done));
   }
-  held.lock.reset();
-  AB_TRY(seen, look(made.record, true));
-  done.view = std::move(seen);
-  return done;
+  return finish_change(std::move(held), made, std::move(done), evict);
 }
 
 // Everything that runs in the box ends, and clients are pinned to a new host key. Cut short, it is

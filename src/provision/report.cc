@@ -187,12 +187,19 @@ Report keys_report(const KeysDone& done) {
   report.json["changed"] = done.changed;
   report.json["added"] = fingerprints_json(done.added);
   report.json["gone"] = fingerprints_json(done.gone);
+  for (const std::string& print : done.gone_prints) {
+    report.json["gone"].push_back(print);
+  }
   // In a cluster the door ends them as well, and nobody counts them here.
+  const bool counted = done.sessions_ended.has_value() && !in_cluster(done.view);
   report.json["sessions_ended"] =
-      in_cluster(done.view) ? OrderedJson(nullptr) : OrderedJson(done.sessions_ended);
+      counted ? OrderedJson(*done.sessions_ended) : OrderedJson(nullptr);
   report.json["proven"] = done.proven;
   report.json["proofs"] = done.proofs;
   report.text = keys_lines("added      ", done.added) + keys_lines("gone       ", done.gone);
+  for (const std::string& print : done.gone_prints) {
+    report.text += "gone       " + print + "\n";
+  }
   for (const std::string& proof : done.proofs) {
     report.text += "proven     " + proof + "\n";
   }
@@ -201,10 +208,18 @@ Report keys_report(const KeysDone& done) {
                        ? "NOT PROVEN the box does not run; resume proves it\n"
                        : "NOT PROVEN over SSH; the result says why\n";
   }
-  if (!in_cluster(done.view)) {
-    report.text += "sessions   " + std::to_string(done.sessions_ended) + " ended\n";
-  }
+  report.text += counted ? "sessions   " + std::to_string(*done.sessions_ended) + " ended\n"
+                         : "sessions   not counted; the door ends those of what is locked out\n";
   return report;
+}
+
+void add_eviction(const KeysDone& done, Report& report) {
+  report.json["evicted"] = done.evicted;
+  report.text += done.evicted
+                     ? "evicted    yes: everything that ran in the box ended, and its host key is "
+                       "new; hand known_hosts out again\n"
+                     : "evicted    no: what was changed in the box is still there; revoke "
+                       "--evict replaces the running box and its host key\n";
 }
 
 }  // namespace
@@ -220,17 +235,12 @@ Report rotated_report(const KeysDone& done) {
 
 Report revoked_report(const KeysDone& done) {
   Report report = keys_report(done);
-  report.json["evicted"] = done.evicted;
-  report.text =
-      "box " + done.view.record.name.text() +
-      (done.gone.empty() ? " had that key revoked already\n\n" : " has that key revoked\n\n") +
-      report.text;
-  report.text += done.evicted
-                     ? "evicted    yes: everything that ran in the box ended, and its host key is "
-                       "new; hand known_hosts out again\n"
-                     : "evicted    no: what the key changed in the box is still there; revoke "
-                       "--evict replaces the running box and its host key\n";
-  if (done.view.record.keys.empty()) {
+  const bool already = done.gone.empty() && done.gone_prints.empty();
+  report.text = "box " + done.view.record.name.text() +
+                (already ? " had that key revoked already\n\n" : " has that key revoked\n\n") +
+                report.text;
+  add_eviction(done, report);
+  if (done.view.record.keys.empty() && done.view.record.spec.authorities.empty()) {
     report.text += "WARNING    that was the last key: nobody can enter; rotate makes a new one\n";
     report.json["warnings"].push_back("that was the last key: nobody can enter");
   }
@@ -239,13 +249,12 @@ Report revoked_report(const KeysDone& done) {
 
 Report revoked_serial_report(const KeysDone& done, std::uint64_t serial) {
   Report report = keys_report(done);
-  // Its sessions end like a key's; the audit knows them by their key, so that nobody counts them.
-  report.json["sessions_ended"] = nullptr;
   report.json["serial"] = std::to_string(serial);
   report.text = "box " + done.view.record.name.text() +
                 (done.changed ? " has certificate " : " had certificate ") +
                 std::to_string(serial) + (done.changed ? " revoked\n\n" : " revoked already\n\n") +
                 report.text;
+  add_eviction(done, report);
   return report;
 }
 

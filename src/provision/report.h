@@ -61,10 +61,11 @@ struct KeysDone {
   bool changed = false;
   std::vector<NamedKey> added;
   std::vector<NamedKey> gone;
-  std::size_t sessions_ended = 0;
+  std::optional<std::size_t> sessions_ended = 0;  ///< nothing: nobody counted them
   bool proven = false;  ///< false: the box does not run; its next start proves it
   bool evicted = false;
   std::vector<std::string> proofs;
+  std::vector<std::string> gone_prints = {};  ///< of keys of which no more is known
 };
 [[nodiscard]] Report rotated_report(const KeysDone& done);
 [[nodiscard]] Report revoked_report(const KeysDone& done);

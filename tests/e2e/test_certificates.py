@@ -470,3 +470,65 @@ def test_each_refusal_says_what_to_do_next(tmp_path):
     empty = {**os.environ, "AGENTBOX_STATE_DIR": str(tmp_path / "state")}
     missing = programs.provision("ca", "trust", "--box", "anybox", env=empty)
     assert missing.returncode != 0 and b"agentbox-provision ca init" in missing.stderr
+
+
+def test_an_operator_locks_out_keys_that_no_list_names_and_keeps_what_was_locked_out_by_hand(tmp_path):
+    made = say("ca", "init")
+    box = LocalBox("strangers")
+    try:
+        box.create()
+        assert "ca trust --box strangers" in say("create", "strangers", "--user-ca", made["public_key"], code=4)["error"]["next"]
+        listed = tmp_path / "listed"
+        listed.write_text(run(["ssh-keygen", "-yf", box.status()["ssh"]["identity_file"]]).stdout.decode())
+        assert "may enter" in say("ca", "trust", "--box", "strangers", "--ca", str(listed), code=4)["error"]["message"]
+        keys = [make_key(tmp_path / name) for name in ("one", "two", "three", "four")]
+
+        def sign(key, *more):
+            return programs.provision("ca", "sign", "--box", "strangers", "--key", f"{key}.pub", *more)
+
+        assert b"does not take certificates of this CA" in ok(sign(keys[0])).stderr
+        trusted = say("ca", "trust", "--box", "strangers")
+        assert trusted["sessions_ended"] == 0
+        ssh = box.status()["ssh"]
+
+        def session(key):
+            return Session([word.replace(ssh["identity_file"], str(key)) for word in box.status()["ssh"]["command"]], handshake=False)
+
+        def enters(key):
+            each = session(key)
+            try:
+                each.start("ping")
+                return each.reply(1) is not None
+            except AssertionError:
+                return False
+            finally:
+                each.kill()
+
+        for number, key in enumerate(keys):
+            said = ok(sign(key, "--serial", str(1000 + number), "--key-id", f"id-{number}"))
+            assert b"does not take" not in said.stderr and enters(key)
+        by_hand = next(box.folder().rglob("..data")) / "revoked"
+        with by_hand.open("a", encoding="utf-8") as out:
+            out.write("id:id-3\n")
+        wait_until("the line by hand counts", lambda: not enters(keys[3]))
+
+        for key, name in ((keys[0], f"{keys[0]}.pub"), (keys[1], fingerprint(keys[1]))):
+            with session(key) as open_session:
+                open_session.start("ping")
+                assert open_session.reply(1) is not None
+                revoked = say("revoke", "strangers", "--key", name)
+                assert revoked["changed"] and revoked["proven"] and revoked["sessions_ended"] == 1, revoked
+                assert revoked["gone"] == [fingerprint(key)]
+                assert open_session.wait(10) != 0
+            assert not enters(key) and not say("revoke", "strangers", "--key", name)["changed"]
+
+        evicted = say("revoke", "strangers", "--serial", "1002", "--evict")
+        assert evicted["evicted"] and evicted["sessions_ended"] is None
+        assert b"not counted" in ok(programs.provision("revoke", "strangers", "--serial", "1002")).stdout
+        ok(programs.provision("suspend", "strangers"))
+        ok(programs.provision("resume", "strangers"))
+        for key in keys:
+            assert not enters(key), key
+        assert box.session_works()
+    finally:
+        box.delete()

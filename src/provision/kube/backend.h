@@ -47,7 +47,8 @@ class KubeBackend final : public Backend {
                                         const std::vector<std::string>& key_files) const override;
   [[nodiscard]] Answer<KeysDone> revoke(const BoxName& name, const std::string& key,
                                         bool evict) const override;
-  [[nodiscard]] Answer<KeysDone> change(const BoxName& name, const Change& change) const override;
+  [[nodiscard]] Answer<KeysDone> change(const BoxName& name, const Change& change,
+                                        bool evict) const override;
   [[nodiscard]] Answer<BoxView> view(const BoxName& name, bool probe) const override;
   [[nodiscard]] Answer<std::vector<BoxView>> views() const override;
 

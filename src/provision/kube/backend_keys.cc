@@ -41,6 +41,11 @@ Status offer_keys(Result<SshClient> client, const std::vector<NamedKey>& keys,
   return {};
 }
 
+Failure no_eviction() {
+  return Failure{Exit::kUsage, "--evict does not know clusters yet",
+                 "revoke without it; after a leak delete the box and make a new one"};
+}
+
 bool is_listed(const std::vector<std::string>& fingerprints, const std::string& fingerprint) {
   return std::find(fingerprints.begin(), fingerprints.end(), fingerprint) != fingerprints.end();
 }
@@ -80,6 +85,7 @@ Answer<KubeBackend::Held> KubeBackend::hold(const BoxName& name) const {
     record.spec.authorities = facts.authorities;
     record.former = stored->former;
     record.revoked = stored->revoked;
+    record.revoked_prints = stored->revoked_prints;
     record.identity_file = stored->identity_file;
   }
   return Held{std::move(lock), std::move(facts), std::move(record)};
@@ -92,6 +98,8 @@ Done KubeBackend::put_keys(Held& held, const KeyChange& change) const {
   for (const NamedKey& entry : change.record.revoked) {
     lines.push_back(entry.key.fingerprint());
   }
+  const std::vector<std::string>& prints = change.record.revoked_prints;
+  lines.insert(lines.end(), prints.begin(), prints.end());
   for (const std::uint64_t serial : change.record.revoked_serials) {
     lines.push_back(revoked_line(serial));
   }
@@ -188,22 +196,26 @@ Answer<KeysDone> KubeBackend::rotate(const BoxName& name,
 Answer<KeysDone> KubeBackend::revoke(const BoxName& name, const std::string& key,
                                      bool evict) const {
   if (evict) {
-    return Failure{Exit::kUsage, "--evict does not know clusters yet",
-                   "revoke the key without it; after a leak delete the box and make a new one"};
+    return no_eviction();
   }
-  AB_TRY(fingerprint, fingerprint_named(key));
+  AB_TRY(asked, key_asked_for(key));
   AB_TRY(held, hold(name));
-  const bool is_identity = fingerprint_at(held.record.identity_file) == fingerprint;
-  AB_TRY(change, revoke_key(held.record, fingerprint, is_identity));
+  const bool is_identity = fingerprint_at(held.record.identity_file) == asked.fingerprint;
+  AB_TRY(change, revoke_key(held.record, asked.fingerprint, is_identity, asked.key));
   AB_TRY(before, show(name, held.facts, false));
-  KeysDone done{std::move(before), !change.gone.empty(), {}, change.gone, 0, false, false, {}};
+  const bool changed = change.record.generation != held.record.generation;
+  KeysDone done{std::move(before), changed, {}, change.gone, {}, false, false, {}};
+  done.gone_prints = change.gone_prints;
   // Also where nothing changed: an earlier try may have been cut short.
   AB_CHECK(put_keys(held, change));
   AB_CHECK(prove_change(held, change.gone, done));
   return finish(std::move(held), std::move(done));
 }
 
-Answer<KeysDone> KubeBackend::change(const BoxName& name, const Change& change) const {
+Answer<KeysDone> KubeBackend::change(const BoxName& name, const Change& change, bool evict) const {
+  if (evict) {
+    return no_eviction();
+  }
   AB_TRY(held, hold(name));
   AB_TRY(made, change(held.record));
   AB_TRY(before, show(name, held.facts, false));

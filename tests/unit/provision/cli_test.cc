@@ -79,7 +79,7 @@ TEST_CASE("each command is understood") {
   misuse({"revoke", "a"});
   CHECK(command<Revoke>({"revoke", "a", "--serial", "18446744073709551615"}).serial == UINT64_MAX);
   misuse({"revoke", "a", "--serial", "7", "--key", "SHA256:x"});
-  misuse({"revoke", "a", "--serial", "7", "--evict"});
+  CHECK(command<Revoke>({"revoke", "a", "--serial", "7", "--evict"}).evict);
   for (const char* serial : {"-1", "18446744073709551616", "0x10", "010", "+7", "7 ", ""}) {
     misuse({"revoke", "a", "--serial", serial});
     misuse({"ca", "sign", "--box", "a", "--serial", serial});

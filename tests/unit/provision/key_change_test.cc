@@ -117,6 +117,42 @@ TEST_CASE("the last key, and one that was rotated out, can be revoked; an unknow
   CHECK(unknown.error().next.find(print('a')) != std::string::npos);
 }
 
+TEST_CASE("a key that was never listed can be revoked where a certificate could let it in") {
+  BoxRecord record = with_keys("a");
+  CHECK_FALSE(revoke_key(record, print('z'), false, made('z')).ok());
+  record.spec.authorities = {made('c')};
+  const auto known = revoke_key(record, print('z'), false, made('z'));
+  REQUIRE(known.ok());
+  CHECK(labels(known->record.revoked) == "z");
+  CHECK(labels(known->gone) == "z");
+  CHECK(known->record.generation == 8);
+  const auto unseen = revoke_key(record, print('z'), false);
+  REQUIRE(unseen.ok());
+  CHECK(unseen->gone.empty());
+  CHECK(unseen->gone_prints == std::vector{print('z')});
+  CHECK(unseen->record.revoked_prints == std::vector{print('z')});
+  CHECK(unseen->record.generation == 8);
+  const auto again = revoke_key(unseen->record, print('z'), false, made('z'));
+  REQUIRE(again.ok());
+  CHECK(again->record.generation == 8);
+  CHECK_FALSE(add_keys(unseen->record, {made('z')}).ok());
+  CHECK_FALSE(trust_authorities(unseen->record, {made('z')}).ok());
+  const auto back = parse_record(render_record(unseen->record));
+  REQUIRE(back.ok());
+  CHECK(back->revoked_prints == std::vector{print('z')});
+  Json old = parse_json(render_record(record)).value();
+  old["version"] = 3;
+  old.erase("revoked_prints");
+  CHECK(parse_record(dump_json(old)).ok());
+}
+
+TEST_CASE("a key that may enter is no CA") {
+  const auto refused = trust_authorities(with_keys("a"), {made('c'), made('a')});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().exit == Exit::kRefused);
+  CHECK(refused.error().message.find(print('a')) != std::string::npos);
+}
+
 TEST_CASE("box.json keeps former and revoked keys, and one of version 1 had none") {
   BoxRecord record = with_keys("a");
   record.former = {made('b')};

@@ -129,4 +129,13 @@ TEST_CASE("published keys are switched in one step, as a mounted volume does it"
         sample::key(sample::kKey).key.fingerprint() + "\nserial:7\n");
   CHECK(fs::read_symlink(folder / "..data") != before);
   CHECK_FALSE(fs::exists(folder.path() / before));
+
+  // What somebody locked out by hand stays locked out.
+  folder.write("..data/revoked", "\xef\xbb\xbfid:bob \r\n\n# why\nserial:9\nserial:7\n");
+  record.revoked_prints = {sample::key(sample::kOtherKey).key.fingerprint()};
+  REQUIRE(publish_keys(folder.path(), record).ok());
+  REQUIRE(publish_keys(folder.path(), record).ok());
+  CHECK(text_of(folder / "revoked") == sample::key(sample::kKey).key.fingerprint() + "\n" +
+                                           sample::key(sample::kOtherKey).key.fingerprint() +
+                                           "\nserial:7\nid:bob\nserial:9\n");
 }

@@ -129,6 +129,17 @@ TEST_CASE("a revoked key is told with what it means, and the last one is loud") 
   CHECK(revoked_report(done).text.find("NOT PROVEN") != std::string::npos);
 }
 
+TEST_CASE("sessions that nobody counted are not said to be none") {
+  KeysDone done{view(), true, {}, {}, {}, true, false, {}};
+  done.gone_prints = {"SHA256:x"};
+  CHECK(parsed(revoked_report(done))["sessions_ended"].is_null());
+  CHECK(parsed(revoked_report(done))["gone"][0] == "SHA256:x");
+  const Report serial = revoked_serial_report(done, 7);
+  CHECK(serial.text.find("sessions   not counted") != std::string::npos);
+  CHECK(serial.text.find("0 ended") == std::string::npos);
+  CHECK(parsed(serial)["evicted"] == false);
+}
+
 TEST_CASE("a failure in JSON is one error with code, message and next") {
   const Failure failure{Exit::kNoSuchBox, "there is no box \"x\"", "make it"};
   const Json json = parse_json(rendered(failure, Output::kJson)).value();
