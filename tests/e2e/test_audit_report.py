@@ -278,6 +278,18 @@ def old_key(folder):
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
+@contextlib.contextmanager
+def changed_line(folder):
+    """Byte for byte in its place: the door goes on writing behind it."""
+    with open(folder / "local/door/own/audit.log", "r+b", buffering=0) as log:
+        at = log.read().index(b'"seq":2,')
+        os.pwrite(log.fileno(), b'"seq":9,', at)
+        try:
+            yield
+        finally:
+            os.pwrite(log.fileno(), b'"seq":2,', at)
+
+
 def key_file(name, change):
     return lambda folder: text(folder / "local/door/keys/..data" / name, change)
 
@@ -382,7 +394,7 @@ WEAKNESSES = {
     "keys that the door cannot read": ("AB035", opened("local/door/keys/..data/authorized_keys", 0o200)),
     "program that cannot be run": ("AB035", opened("local/programs/agent-box", 0o600)),
     "no reading at all": ("AB041", reading('"processes"', '"nothing"')),
-    "audit log that was changed": ("AB060", lambda folder: text(folder / "local/door/own/audit.log", lambda was: was.replace('"seq":2,', '"seq":9,', 1))),
+    "audit log that was changed": ("AB060", changed_line),
 }
 
 
@@ -476,6 +488,13 @@ def weak(box):
 def test_a_box_without_a_wall_and_a_key_of_two_boxes_are_found(box, weak):
     assert {"AB040", "AB022"} <= rules(audit(weak))
     assert "AB022" in rules(audit(box))
+
+
+def test_the_host_key_of_another_box_is_found_where_the_door_has_it(box, weak):
+    other = (weak.folder() / "local/door/hostkey").read_text(encoding="ascii")
+    with text(box.folder() / "local/door/hostkey", lambda _: other):
+        found = {each["rule"]: each for each in audit(box)["findings"]}
+    assert {"AB027", "AB028"} <= found.keys() and weak.name in found["AB028"]["detail"], found
 
 
 def test_what_cannot_be_tried_is_said_so(weak):

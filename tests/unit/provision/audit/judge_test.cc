@@ -1,10 +1,12 @@
 // pure: tests of provision/audit: what is found in a box, and what is not.
 #include "provision/audit/judge.h"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
 #include "base/text.h"
+#include "provision/audit/paper.h"
 #include "sample.h"
 #include "support/catch.h"
 
@@ -159,6 +161,19 @@ TEST_CASE("a key that nobody let in is found in the file that lists it") {
   const auto found = judge(facts);
   REQUIRE(found.size() == 1);
   CHECK(found[0].path == facts.keys_file);
+}
+
+TEST_CASE("a CA that two boxes trust is told, and no weakness") {
+  BoxFacts facts = sound_box();
+  facts.authorities = {{"SHA256:ca", "ssh-ed25519", "ours", {"other"}}};
+  CHECK(judge(facts).empty());
+  const auto paper = describe(facts);
+  const auto keys = std::find_if(paper.sections.begin(), paper.sections.end(),
+                                 [](const Section& each) { return each.id == "keys"; });
+  REQUIRE(keys != paper.sections.end());
+  CHECK(keys->rows.back() == std::vector<std::string>{"SHA256:ca", "user CA, ssh-ed25519", "ours",
+                                                      "its certificates for the box's name", "",
+                                                      "other"});
 }
 
 TEST_CASE("errors come before warnings") {
