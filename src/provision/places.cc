@@ -68,6 +68,9 @@ std::vector<WantedPlace> wanted_places(const Store& store, const BoxRecord& reco
   }
   add_where_there({ca, "the CA", self, kOthersAll, 0700}, all);
   add_where_there({ca + "/user_ca", "the CA's private key", self, kOthersAll, 0600}, all);
+  add_where_there({ca + "/key-" + record.name.text(), "the private key of a certificate", self,
+                   kOthersAll, 0600},
+                  all);
   if (!record.identity_file.empty()) {
     all.push_back({record.identity_file, "the client's private key", self, kOthersAll, 0600});
   }

@@ -314,12 +314,13 @@ def serials(record):
 
 
 @contextlib.contextmanager
-def ca_key(folder, bits):
+def ca_key(folder, bits, name="user_ca"):
     ca = folder.parent.parent / "ca"
     there = ca.exists()
     ok(programs.provision("ca", "init"))
+    ok(programs.provision("ca", "sign", "--box", folder.name))
     try:
-        with mode(ca / "user_ca", bits):
+        with mode(ca / name.format(box=folder.name), bits):
             yield
     finally:
         if not there:
@@ -386,6 +387,8 @@ WEAKNESSES = {
     "revocation that was taken out": ("AB029", lambda folder: text(folder / "box.json", serials)),
     "no revocations": ("AB029", no_revoked_file),
     "CA key that others can read": ("AB030", lambda folder: ca_key(folder, 0o644)),
+    "signed key that others can read": ("AB030", lambda folder: ca_key(folder, 0o640, "key-{box}")),
+    "folder of the CA that others can write": ("AB030", lambda folder: ca_key(folder, 0o777, ".")),
     "folder of the configuration that others can write": ("AB030", opened("local/door/etc", 0o777)),
     "audit that goes elsewhere": ("AB014", config("own/audit.log", "own/other.log")),
     "another user as the box": ("AB014", config("box_uid: ", "box_uid: 1")),
