@@ -596,7 +596,8 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
                   "add --kubernetes, or leave them out");
   }
   if (chosen.get_name() == "audit-log") {
-    if (auto problem = audit_log_problem(words)) {
+    auto problem = empty_option(chosen);
+    if (problem || (problem = audit_log_problem(words))) {
       return misuse(*problem, output, "for example: audit-log verify --box demo");
     }
     output = words.format == "json" ? Output::kJson : output;

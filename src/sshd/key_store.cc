@@ -37,7 +37,7 @@ Status check_path_trust(const std::string& path) {
       return Error{Code::kDenied,
                    part +
                        " can be written by others; whoever can write the keys decides who enters " +
-                       "(close it, or set keys_trust: any)"};
+                       "(close it)"};
     }
     if (slash == std::string::npos) {
       return {};

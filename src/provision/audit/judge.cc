@@ -184,15 +184,6 @@ void judge_altered(const BoxFacts& facts, Findings& out) {
   }
 }
 
-// The door says what could be done in general; of a local box its folder is closed, and no more.
-std::string without_weakening(std::string text) {
-  static constexpr std::string_view kOffer = ", or set keys_trust: any";
-  if (const auto at = text.find(kOffer); at != std::string::npos) {
-    text.erase(at, kOffer.size());
-  }
-  return text;
-}
-
 void judge_key(const BoxFacts& facts, const KeyFact& key, Findings& out) {
   const std::string subject =
       key.listed.fingerprint + (key.listed.label.empty() ? "" : " (" + key.listed.label + ")");
@@ -229,8 +220,7 @@ void judge_keys(const BoxFacts& facts, Findings& out) {
                    facts.keys_file});
   }
   if (!facts.policy->keys_error.empty()) {
-    out.push_back({RuleId::kKeysRefused, "key files", without_weakening(facts.policy->keys_error),
-                   facts.keys_file});
+    out.push_back({RuleId::kKeysRefused, "key files", facts.policy->keys_error, facts.keys_file});
   }
   if (facts.policy->host_fingerprint != facts.pinned) {
     out.push_back({RuleId::kHostKey, "host key",

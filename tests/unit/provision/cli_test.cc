@@ -160,6 +160,7 @@ TEST_CASE("wrong command lines are told apart from everything else, with a next 
       {"audit-log", "show", "file", "--box", "a"},
       {"audit-log", "burn", "--box", "a"},
       {"audit-log", "verify", "f", "--since", "2h"},
+      {"audit-log", "show", "f", "--since", ""},
       {"audit-log", "verify", "f", "--lines", "3"},
       {"audit-log", "show", "f", "--format", "svg"},
       {"audit-log", "timeline", "f", "--event", "auth"},
