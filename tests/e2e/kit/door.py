@@ -1,6 +1,7 @@
 """A door and a spawner as plain processes: the wall between them is not what these tests are about."""
 import itertools
 import json
+import contextlib
 import os
 import signal
 import socket
@@ -150,9 +151,9 @@ state_dir: {folder}/door/state
     def _listener(self):
         for process in descendants(self.monitor.pid):
             if process.parent == self.monitor.pid and process.program == "agentbox-sshd":
-                held = descriptors(process.pid).values()
-                if self._listening_inode() in held:
-                    return process.pid
+                with contextlib.suppress(FileNotFoundError):  # it may have ended meanwhile
+                    if self._listening_inode() in descriptors(process.pid).values():
+                        return process.pid
         return None
 
     def _listening_inode(self):
