@@ -1,7 +1,7 @@
 """A door and a spawner as plain processes: the wall between them is not what these tests are about."""
+import contextlib
 import itertools
 import json
-import contextlib
 import os
 import signal
 import socket
