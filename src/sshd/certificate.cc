@@ -6,13 +6,13 @@
 
 #include "base/text.h"
 #include "base/wire.h"
+#include "sshd/listed_lines.h"
 
 namespace agentbox::sshd {
 namespace {
 
 constexpr std::string_view kSuffix = "-cert-v01@openssh.com";
 constexpr std::size_t kMaxBoxNameBytes = 253;
-constexpr std::string_view kBlanks = " \t\r";
 
 const Error& malformed() {
   static const Error error{Code::kInvalid, "malformed certificate"};
@@ -111,11 +111,6 @@ Status read_options(std::string_view packed, Certificate& certificate) {
   return {};
 }
 
-std::string_view trimmed(std::string_view line) {
-  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
-  return line.substr(0, line.find_last_not_of(kBlanks) + 1);
-}
-
 }  // namespace
 
 bool is_certificate(std::string_view blob) {
@@ -180,16 +175,8 @@ Result<Certificate> parse_certificate(std::string_view blob) {
 }
 
 Result<std::vector<PublicKey>> parse_authorities(std::string_view text) {
-  constexpr std::string_view kBom = "\xef\xbb\xbf";
-  text.remove_prefix(text.starts_with(kBom) ? kBom.size() : 0);
   std::vector<PublicKey> authorities;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.empty() || line.front() == '#') {
-      continue;
-    }
+  AB_CHECK(for_each_listed(text, [&](std::string_view line, std::size_t number) -> Status {
     if (authorities.size() >= kMaxAuthorities) {
       return Error{Code::kLimit, "user_ca: more than " + std::to_string(kMaxAuthorities) + " keys"};
     }
@@ -198,7 +185,8 @@ Result<std::vector<PublicKey>> parse_authorities(std::string_view text) {
       return std::move(key).error().in("user_ca: line " + std::to_string(number));
     }
     authorities.push_back(std::move(key).value());
-  }
+    return {};
+  }));
   return authorities;
 }
 

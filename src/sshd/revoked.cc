@@ -7,18 +7,13 @@
 #include "base/public_key.h"
 #include "base/text.h"
 #include "sshd/certificate.h"
+#include "sshd/listed_lines.h"
 
 namespace agentbox::sshd {
 namespace {
 
 constexpr std::string_view kSerial = "serial:";
 constexpr std::string_view kId = "id:";
-constexpr std::string_view kBlanks = " \t\r";
-
-std::string_view trimmed(std::string_view line) {
-  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
-  return line.substr(0, line.find_last_not_of(kBlanks) + 1);
-}
 
 Status take_line(std::string_view line, Revoked& revoked) {
   if (is_fingerprint(line)) {
@@ -54,24 +49,16 @@ bool Revoked::names_id(std::string_view escaped) const {
 }
 
 Result<Revoked> parse_revoked(std::string_view text) {
-  constexpr std::string_view kBom = "\xef\xbb\xbf";
-  text.remove_prefix(text.starts_with(kBom) ? kBom.size() : 0);
   Revoked revoked;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const auto end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.empty() || line.front() == '#') {
-      continue;
-    }
+  AB_CHECK(for_each_listed(text, [&](std::string_view line, std::size_t number) -> Status {
     if (revoked.size() >= kMaxRevokedLines) {
       return Error{Code::kLimit,
                    "revoked: more than " + std::to_string(kMaxRevokedLines) + " entries"};
     }
-    if (auto taken = take_line(line, revoked); !taken.ok()) {
-      return std::move(taken).error().in("revoked: line " + std::to_string(number));
-    }
-  }
+    auto taken = take_line(line, revoked);
+    return taken.ok() ? Status{}
+                      : std::move(taken).error().in("revoked: line " + std::to_string(number));
+  }));
   return revoked;
 }
 

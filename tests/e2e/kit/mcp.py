@@ -138,3 +138,16 @@ class Session:
                 pipe.close()
             except OSError:
                 pass
+
+
+def gets_in(command):
+    """Whether an ssh COMMAND is let in and served; where not, it must have been for its key."""
+    session = Session(command, handshake=False)
+    try:
+        session.start("ping")
+        return session.reply(1) is not None
+    except AssertionError:
+        assert b"Permission denied (publickey)" in session.stderr, session.stderr
+        return False
+    finally:
+        session.kill()
