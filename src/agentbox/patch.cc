@@ -9,6 +9,15 @@
 #include "base/text.h"
 
 namespace agentbox::mcp {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  return first == std::string_view::npos
+             ? std::string_view()
+             : text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
 namespace {
 
 constexpr std::size_t kMaxShownBytes = 120;
@@ -30,14 +39,6 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
   }
   text.remove_prefix(prefix.size());
   return true;
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlank);
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
 std::string_view without_return(std::string_view text) {

@@ -48,6 +48,9 @@ struct Patch {
 /// carries it in its details.
 [[nodiscard]] Outcome<Patch> parse_patch(std::string_view text, PatchFormat format, int strip);
 
+/// TEXT without blanks and carriage returns at its ends: so headers of a Codex patch are compared.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
 struct PatchedText {
   std::string text;
   std::size_t offset_lines = 0;  ///< the largest distance of a hunk from where the patch said

@@ -37,14 +37,6 @@ bool equal(std::string_view there, std::string_view wanted) {
          (there.size() == wanted.size() + 1 && there.ends_with('\r') && there.starts_with(wanted));
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const std::size_t first = text.find_first_not_of(kBlank);
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
-
 class Applier {
  public:
   Applier(std::string_view content, const FilePatch& file, bool unified, std::size_t fuzz)
