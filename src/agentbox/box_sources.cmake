@@ -5,7 +5,7 @@ set(AGENTBOX_BOX_TEXT_SOURCES
 # The box half of agent-box: files, commands and the spawner. Tools are found by name in tools/.
 set(AGENTBOX_BOX_SOURCES
   beneath.cc box.cc change_set.cc commands.cc directory.cc edit_arguments.cc environment.cc file_bytes.cc file_kind.cc file_reader.cc file_search.cc
-  file_types.cc file_writer.cc follower.cc job_client.cc job_folder.cc job_helper.cc job_host.cc job_input.cc
+  file_types.cc file_writer.cc follower.cc hosted.cc job_client.cc job_folder.cc job_helper.cc job_host.cc job_input.cc
   job_log.cc job_process.cc job_streams.cc keeper.cc keeper_process.cc leaf_file.cc leftovers.cc machine.cc
   memory_watch.cc mover.cc new_file.cc old_file.cc os_error.cc private_folder.cc process_output.cc process_words.cc processes.cc
   program_plan.cc remover.cc session_commands.cc spawner.cc spawner_options.cc spill.cc terminal.cc text_search.cc

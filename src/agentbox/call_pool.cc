@@ -38,6 +38,16 @@ ToolResult run_handler(const Tool& tool, const Arguments& arguments, CallContext
   }
 }
 
+MethodReply run_method(const StartCall& call, CallContext& context) {
+  try {
+    return call.method->handler(
+        MethodCall{.version = call.version, .role = call.role, .params = call.params}, context);
+  } catch (const std::exception& problem) {  // as above
+    return method_failure(rpc::kInternalError,
+                          std::string("Internal error: unexpected failure: ") + problem.what());
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CallPool>> CallPool::create(Box& box) {
@@ -118,10 +128,14 @@ bool CallPool::hand_over(Job& job) {
 
 void CallPool::fail(CallKey key, std::string code, std::string_view why, std::string hint) {
   const Job& job = *jobs_.at(key);
-  const auto failure = tool_failure(
-      std::move(code), "the call could not start: " + std::string(why), std::move(hint));
+  const std::string words = "the call could not start: " + std::string(why);
+  const Tool* tool = job.call.tool;
   post(CallEnd{.key = key,
-               .result = render_tool_result(job.call.tool->name, failure, job.call.version),
+               .result = tool == nullptr ? render_method_failure(std::move(code), words)
+                                         : render_tool_result(tool->name,
+                                                              tool_failure(std::move(code), words,
+                                                                           std::move(hint)),
+                                                              job.call.version),
                .facts = {}});
 }
 
@@ -227,10 +241,12 @@ CallEnd CallPool::run(const Job& job) {
     };
   }
   CallContext context(box_, *job.cancel, std::move(sink));
-  const ToolResult result = run_handler(*call.tool, call.arguments, context);
-  return CallEnd{.key = call.key,
-                 .result = render_tool_result(call.tool->name, result, call.version),
-                 .facts = std::move(context.facts())};
+  RenderedResult result =
+      call.tool != nullptr
+          ? render_tool_result(call.tool->name, run_handler(*call.tool, call.arguments, context),
+                               call.version)
+          : render_method_reply(*call.method, run_method(call, context), call.version);
+  return CallEnd{.key = call.key, .result = std::move(result), .facts = std::move(context.facts())};
 }
 
 void CallPool::post(CallEvent event) {

@@ -336,7 +336,7 @@ JobRecord CommandRun::record() const {
   JobRecord record;
   record.id = id_;
   record.name = "shell-" + id_.substr(0, kNameDigits);
-  record.is_job = false;
+  record.kind = JobKind::kCommand;
   record.command = request_.shown;
   record.folder = request_.shown_folder;
   record.pid = leader_;

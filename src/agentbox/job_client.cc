@@ -57,11 +57,11 @@ JobNews JobLine::receive_done(record::JobDone& done, TimePoint deadline, int can
 }
 
 Result<GivenJob> JobClient::start(const std::string& name) {
-  return ask(record::JobWanted{.name = name});
+  return ask_for_job(record::JobWanted{.name = name});
 }
 
 Result<GivenJob> JobClient::connect(const std::string& id) {
-  return ask(record::JobSought{.id = id});
+  return ask_for_job(record::JobSought{.id = id});
 }
 
 void JobClient::doom(const std::string& id) {
@@ -69,7 +69,17 @@ void JobClient::doom(const std::string& id) {
   static_cast<void>(send_record(line_.get(), record::JobDoomed{.id = id}));
 }
 
-Result<GivenJob> JobClient::ask(const record::Record& request) {
+Result<GivenJob> JobClient::ask_for_job(const record::Record& request) {
+  AB_TRY(given, ask(request));
+  return GivenJob{.id = std::move(given.id), .line = JobLine(std::move(given.line))};
+}
+
+Result<UniqueFd> JobClient::new_line() {
+  AB_TRY(given, ask(record::JobLineWanted{}));
+  return std::move(given.line);
+}
+
+Result<JobClient::Given> JobClient::ask(const record::Record& request) {
   const std::lock_guard lock(mutex_);
   if (!line_.valid()) {
     return Error{Code::kUnavailable, "nothing here can host jobs"};
@@ -84,7 +94,7 @@ Result<GivenJob> JobClient::ask(const record::Record& request) {
   Received& answer = **received;
   if (auto* given = std::get_if<record::JobGiven>(&answer.record);
       given != nullptr && answer.fds.size() == 1) {
-    return GivenJob{.id = std::move(given->id), .line = JobLine(std::move(answer.fds[0]))};
+    return Given{.id = std::move(given->id), .line = std::move(answer.fds[0])};
   }
   const auto* refused = std::get_if<record::JobRefused>(&answer.record);
   if (refused == nullptr) {

@@ -58,11 +58,18 @@ class JobClient {
   [[nodiscard]] Result<GivenJob> start(const std::string& name);
   /// Code::kNotFound where no live job has that id.
   [[nodiscard]] Result<GivenJob> connect(const std::string& id);
+  /// The end of a new line to the host, for a program that starts jobs itself.
+  [[nodiscard]] Result<UniqueFd> new_line();
   /// Has the keeper killed, and its job with it.
   void doom(const std::string& id);
 
  private:
-  [[nodiscard]] Result<GivenJob> ask(const record::Record& request);
+  struct Given {
+    std::string id;
+    UniqueFd line;
+  };
+  [[nodiscard]] Result<Given> ask(const record::Record& request);
+  [[nodiscard]] Result<GivenJob> ask_for_job(const record::Record& request);
 
   std::mutex mutex_;  // one question at a time, so that each gets its own answer
   UniqueFd line_;

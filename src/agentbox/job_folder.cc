@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -64,10 +65,16 @@ std::optional<JobRecord> read_record_of(int jobs, const std::string& id) {
 // What one finished process holds, or a folder that is nobody's.
 struct Removable {
   std::string id;
-  bool is_job = false;
+  JobKind kind = JobKind::kCommand;
   std::int64_t age = 0;  // when it ended, or was made
   std::uint64_t bytes = 0;
 };
+
+// Of a host nothing is asked for once it has ended; what it complained of is worth a look.
+std::size_t kept(JobKind kind) {
+  constexpr std::size_t kHostsKept = 4;
+  return kind == JobKind::kContext || kind == JobKind::kWatch ? kHostsKept : kMaxFinishedKept;
+}
 
 std::uint64_t bytes_in(int folder) {
   const auto part = read_log(folder, 0, 0);
@@ -181,7 +188,7 @@ void JobFolder::prune() const {
   const UniqueFd jobs = open_jobs();
   std::vector<Removable> finished;
   std::uint64_t bytes = 0;
-  std::size_t left[2] = {0, 0};  // commands, jobs
+  std::array<std::size_t, kJobKinds.size()> left{};
   for (const std::string& id : list_ids(jobs.get())) {
     const UniqueFd folder = open_folder_at(jobs.get(), id.c_str());
     struct stat info {};
@@ -195,16 +202,16 @@ void JobFolder::prune() const {
     if (!record.ok() ? now_ms() - made < kMakingMs : record->status == JobStatus::kRunning) {
       continue;
     }
-    const bool is_job = record.ok() && record->is_job;
+    const JobKind kind = record.ok() ? record->kind : JobKind::kCommand;
     const std::int64_t age = record.ok() && record->ended_ms > 0 ? record->ended_ms : made;
-    finished.push_back({.id = id, .is_job = is_job, .age = age, .bytes = held});
-    ++left[is_job ? 1 : 0];
+    finished.push_back({.id = id, .kind = kind, .age = age, .bytes = held});
+    ++left[static_cast<std::size_t>(kind)];
   }
   std::sort(finished.begin(), finished.end(),
             [](const Removable& a, const Removable& b) { return a.age < b.age; });
   for (const Removable& one : finished) {
-    std::size_t& of_its_kind = left[one.is_job ? 1 : 0];
-    if (of_its_kind >= kMaxFinishedKept || bytes + 2 * kJobLogPieceBytes > kMaxLogFolderBytes) {
+    std::size_t& of_its_kind = left[static_cast<std::size_t>(one.kind)];
+    if (of_its_kind >= kept(one.kind) || bytes + 2 * kJobLogPieceBytes > kMaxLogFolderBytes) {
       remove_job(jobs.get(), one.id);
       bytes -= one.bytes;
       --of_its_kind;

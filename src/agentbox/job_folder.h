@@ -17,7 +17,7 @@ namespace agentbox::mcp {
 
 /// In the output folder.
 inline constexpr const char* kJobsFolderName = "jobs";
-/// Records of jobs that have ended; the oldest go. As many again of commands of shell_exec.
+/// Records of jobs that have ended; the oldest go. As many again of commands and of tasks.
 inline constexpr std::size_t kMaxFinishedKept = 200;
 /// All logs together, those of what still runs not counted as removable: the oldest finished go.
 inline constexpr std::uint64_t kMaxLogFolderBytes = 1ULL << 30;

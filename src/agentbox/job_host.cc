@@ -62,6 +62,12 @@ void JobHost::take(std::span<const pollfd> ready) {
     }
   }
   std::erase_if(lines_, [](const Line& line) { return line.gone; });
+  std::move(new_lines_.begin(), new_lines_.end(), std::back_inserter(lines_));
+  new_lines_.clear();
+}
+
+bool JobHost::has_callers() const {
+  return std::any_of(lines_.begin(), lines_.end(), [](const Line& line) { return !line.of_job; });
 }
 
 void JobHost::read(Line& line) {
@@ -75,6 +81,8 @@ void JobHost::read(Line& line) {
     start(line, wanted->name);
   } else if (const auto* sought = std::get_if<record::JobSought>(&message)) {
     seek(line, sought->id);
+  } else if (std::holds_alternative<record::JobLineWanted>(message)) {
+    give_line(line);
   } else if (const auto* doomed = std::get_if<record::JobDoomed>(&message)) {
     if (const auto job = jobs_.find(doomed->id); job != jobs_.end()) {
       ::kill(job->second.keeper, SIGKILL);  // ours and not reaped yet: nobody else's number
@@ -110,7 +118,7 @@ void JobHost::start(Line& line, const std::string& name) {
     return;
   }
   auto control = make_socketpair(SOCK_SEQPACKET | SOCK_NONBLOCK);
-  if (!is_job_name(name) || !out_.valid() || !control.ok()) {
+  if (!(is_job_name(name) || is_hosted_name(name)) || !out_.valid() || !control.ok()) {
     refuse(line, "failed");
     return;
   }
@@ -143,6 +151,20 @@ void JobHost::seek(Line& line, const std::string& id) {
   } else if (!connect(line, id, job->second).ok()) {
     refuse(line, "busy", id);
   }
+}
+
+void JobHost::give_line(Line& line) {
+  const auto given = static_cast<std::size_t>(
+      std::count_if(lines_.begin(), lines_.end(), [](const Line& one) { return one.of_job; }));
+  auto pair = make_socketpair(SOCK_SEQPACKET);
+  if (!pair.ok() || !set_nonblocking(pair->first.get(), true).ok() ||
+      given + new_lines_.size() >= kMaxJobs) {
+    refuse(line, "failed");
+    return;
+  }
+  new_lines_.push_back(
+      {.socket = std::move(pair->first), .session = line.session, .key = line.key, .of_job = true});
+  answer(line, record::JobGiven{}, pair->second.get());
 }
 
 // Each call of a session gets a line of its own, made here: no name in a file system leads to a

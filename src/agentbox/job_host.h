@@ -50,7 +50,8 @@ class JobHost {
   void end_of_key(const std::string& key);
   void end_all(std::chrono::milliseconds grace, const std::string& why);
   [[nodiscard]] bool empty() const { return jobs_.empty(); }
-  [[nodiscard]] bool has_callers() const { return !lines_.empty(); }
+  /// Whether there are sessions yet; what they started does not count.
+  [[nodiscard]] bool has_callers() const;
 
  private:
   struct Job {
@@ -64,6 +65,7 @@ class JobHost {
     UniqueFd socket;
     std::string session;
     std::string key;
+    bool of_job = false;  ///< asked for by a session, for a program that it starts
     bool gone = false;
   };
 
@@ -72,6 +74,7 @@ class JobHost {
   void refuse(Line& line, std::string why, std::string id = {});
   void start(Line& line, const std::string& name);
   void seek(Line& line, const std::string& id);
+  void give_line(Line& line);
   [[nodiscard]] Status connect(Line& line, const std::string& id, Job& job);
   void end(Job& job, std::chrono::milliseconds grace, const std::string& why);
   void watch_memory();
@@ -80,6 +83,7 @@ class JobHost {
   std::function<void(std::string_view)> complain_;
   std::map<std::string, Job> jobs_;
   std::vector<Line> lines_;
+  std::vector<Line> new_lines_;  // join lines_ at the end of take()
   TimePoint look_at_memory_{};
 };
 

@@ -38,4 +38,9 @@ inline constexpr std::size_t kMaxJobNameBytes = 64;
   return true;
 }
 
+/// The name of a program of ours: a dot, then a job's name, so that no job can have it.
+[[nodiscard]] constexpr bool is_hosted_name(std::string_view text) {
+  return text.size() > 1 && text.front() == '.' && is_job_name(text.substr(1));
+}
+
 }  // namespace agentbox::mcp

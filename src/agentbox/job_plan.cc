@@ -5,7 +5,7 @@ namespace agentbox::mcp {
 namespace {
 
 // First byte of every plan; raised when a field changes.
-constexpr char kLayout = 1;
+constexpr char kLayout = 2;
 constexpr std::size_t kNumberBytes = 4;
 // A list of more words than this could not be executed.
 constexpr std::size_t kMaxWords = 1UL << 16;
@@ -24,6 +24,7 @@ void fields(A& a, Plan& plan) {
   a.number(plan.rows);
   a.number(plan.lifetime_seconds);
   a.flag(plan.restart);
+  a.kind(plan.kind);
 }
 
 class PlanWriter {
@@ -33,6 +34,7 @@ class PlanWriter {
       out_ += static_cast<char>(value & 0xffU);
     }
   }
+  void kind(JobKind value) { number(static_cast<std::uint32_t>(value)); }
   void flag(bool value) { out_ += value ? '\1' : '\0'; }
   void text(const std::string& value) {
     number(static_cast<std::uint32_t>(value.size()));
@@ -64,6 +66,12 @@ class PlanReader {
       value = value << 8U | static_cast<unsigned char>(in_[i]);
     }
     in_.remove_prefix(kNumberBytes);
+  }
+  void kind(JobKind& value) {
+    std::uint32_t index = 0;
+    number(index);
+    good_ = good_ && index < kJobKinds.size();
+    value = good_ ? kJobKinds[index] : value;
   }
   void flag(bool& value) {
     if (has(1)) {

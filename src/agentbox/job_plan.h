@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agentbox/job_record.h"
 #include "base/result.h"
 
 namespace agentbox::mcp {
@@ -26,6 +27,7 @@ struct JobPlan {
   std::uint32_t rows = 0;
   std::uint32_t lifetime_seconds = 0;  ///< 0: no limit
   bool restart = false;                ///< again after a failure
+  JobKind kind = JobKind::kJob;
 };
 
 [[nodiscard]] std::string encode_plan(const JobPlan& plan);

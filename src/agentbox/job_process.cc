@@ -96,6 +96,7 @@ class JobProcess {
   JobPlan plan_;
   UniqueFd place_;  // the job's own folder
   UniqueFd work_;   // where the command runs
+  UniqueFd line_;   // for a program of ours: to the spawner
   std::optional<LogWriter> log_;
   TreeGuard guard_;
   JobRecord record_;
@@ -302,7 +303,7 @@ Status JobProcess::take_plan(int file) {
 }
 
 void JobProcess::launch(Caller& caller, std::vector<UniqueFd> fds) {
-  if (launched_ || fds.size() != 2) {
+  if (launched_ || fds.size() < 2 || fds.size() > 3) {
     done(caller, EPROTO);
     return;
   }
@@ -310,6 +311,9 @@ void JobProcess::launch(Caller& caller, std::vector<UniqueFd> fds) {
   if (!take_plan(fds[1].get()).ok()) {
     done(caller, EPROTO);
     return;
+  }
+  if (fds.size() == 3) {
+    line_ = std::move(fds[2]);
   }
   auto place = folder_.make(seat_.id);
   if (place.ok()) {
@@ -324,6 +328,7 @@ void JobProcess::launch(Caller& caller, std::vector<UniqueFd> fds) {
   const auto self = read_process_stat(::getpid());
   record_.id = seat_.id;
   record_.name = seat_.name;
+  record_.kind = plan_.kind;
   record_.key = seat_.key;
   record_.session = seat_.session;
   record_.command = plan_.command;
@@ -365,7 +370,11 @@ int JobProcess::start() {
   }
   programs.push_back(nullptr);
   const std::vector<char*> argv = pointers_to(plan_.argv);
-  const std::vector<char*> environment = pointers_to(plan_.environment);
+  std::vector<std::string> variables = plan_.environment;
+  if (is_hosted(plan_.kind)) {
+    variables.push_back("AGENTBOX_JOB=" + seat_.id);
+  }
+  const std::vector<char*> environment = pointers_to(variables);
   record_.leader_ended = false;
   running_ = true;
   const int failed =
@@ -376,6 +385,7 @@ int JobProcess::start() {
                     .input = plan_.terminal ? theirs.output.get() : theirs.input.get(),
                     .output = theirs.output.get(),
                     .errors = theirs.output.get(),
+                    .extra = line_.get(),
                     .terminal = plan_.terminal});
   record_.pid = guard_.leader();
   return failed;

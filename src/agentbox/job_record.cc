@@ -1,6 +1,7 @@
 // pure: see job_record.h.
 #include "agentbox/job_record.h"
 
+#include <algorithm>
 #include <array>
 
 #include "agentbox/capture.h"
@@ -19,7 +20,7 @@ template <typename A, typename Record>
 void fields(A& a, Record& r) {
   a("id", r.id);
   a("name", r.name);
-  a("is_job", r.is_job);
+  a("kind", r.kind);
   a("command", r.command);
   a("folder", r.folder);
   a("pid", r.pid);
@@ -44,25 +45,46 @@ void fields(A& a, Record& r) {
 struct JobFieldWriter : FieldWriter {
   using FieldWriter::operator();
   void operator()(const char* name, const JobStatus& value) { json[name] = job_status_name(value); }
+  void operator()(const char* name, const JobKind& value) { json[name] = job_kind_name(value); }
 };
 
 struct JobFieldReader : FieldReader {
   using FieldReader::operator();
   void operator()(const char* name, JobStatus& value) {
+    find(name, value, kStatuses, job_status_name);
+  }
+  void operator()(const char* name, JobKind& value) { find(name, value, kJobKinds, job_kind_name); }
+
+ private:
+  template <typename Value, std::size_t kCount>
+  void find(const char* name, Value& value, const std::array<Value, kCount>& all,
+            std::string_view (*name_of)(Value)) {
     std::string text;
     (*this)(name, text);
-    bool known = false;
-    for (const JobStatus status : kStatuses) {
-      if (job_status_name(status) == text) {
-        value = status;
-        known = true;
-      }
-    }
-    good = good && known;
+    const auto* const at =
+        std::find_if(all.begin(), all.end(), [&](Value one) { return name_of(one) == text; });
+    good = good && at != all.end();
+    value = good ? *at : value;
   }
 };
 
 }  // namespace
+
+std::string_view job_kind_name(JobKind kind) {
+  switch (kind) {
+    case JobKind::kJob:
+      return "job";
+    case JobKind::kCommand:
+      return "command";
+    case JobKind::kContext:
+      return "context";
+    case JobKind::kTask:
+      return "task";
+    case JobKind::kWatch:
+      return "watch";
+  }
+  return "";
+}
 
 std::string_view job_status_name(JobStatus status) {
   switch (status) {
@@ -92,7 +114,8 @@ Result<JobRecord> decode_job_record(std::string_view text) {
   JobRecord record;
   JobFieldReader reader{{json}};
   fields(reader, record);
-  if (!reader.good || !is_job_id(record.id) || !is_job_name(record.name) ||
+  if (!reader.good || !is_job_id(record.id) ||
+      !(is_hosted(record.kind) ? is_hosted_name(record.name) : is_job_name(record.name)) ||
       record.command.size() > kMaxJobCommandBytes + 3) {
     return Error{Code::kInvalid, "not a process's record"};
   }

@@ -1,6 +1,7 @@
 // pure: what is known of one process of the box, and the file that keeps it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,15 +16,30 @@ inline constexpr std::size_t kMaxJobRecordBytes = 16UL << 10;
 /// What a record keeps of a command line: enough to know it again.
 inline constexpr std::size_t kMaxJobCommandBytes = 1024;
 
+/// What a process of the box is there for.
+enum class JobKind : std::uint8_t {
+  kJob,      ///< of process_start
+  kCommand,  ///< of shell_exec, that ran on after its reply or had too much output for it; ends
+             ///< with its session
+  kContext,  ///< hosts an interpreter; see hosted.h for these three
+  kTask,     ///< runs one tool call
+  kWatch,    ///< watches files
+};
+inline constexpr std::array kJobKinds{JobKind::kJob, JobKind::kCommand, JobKind::kContext,
+                                      JobKind::kTask, JobKind::kWatch};
+[[nodiscard]] std::string_view job_kind_name(JobKind kind);
+/// A program of ours, which agents see as something else than a process.
+[[nodiscard]] constexpr bool is_hosted(JobKind kind) {
+  return kind != JobKind::kJob && kind != JobKind::kCommand;
+}
+
 enum class JobStatus { kRunning, kExited, kKilled, kLost };
 [[nodiscard]] std::string_view job_status_name(JobStatus status);
 
-/// A job of process_start, or a command of shell_exec that ran on after its reply or whose output
-/// was too long for it.
 struct JobRecord {
   std::string id;
   std::string name;
-  bool is_job = true;   ///< of the box; else a command, which ends with its session
+  JobKind kind = JobKind::kJob;
   std::string command;  ///< cut
   std::string folder;
   std::int64_t pid = -1;         ///< of its own process
@@ -44,6 +60,9 @@ struct JobRecord {
   std::int64_t cpu_us = 0;
   std::int64_t max_rss_bytes = 0;
   std::uint32_t restarts = 0;
+
+  /// It has a keeper of its own and outlives the session that started it.
+  [[nodiscard]] bool of_box() const { return kind != JobKind::kCommand; }
 };
 
 [[nodiscard]] std::string encode_job_record(const JobRecord& record);

@@ -22,6 +22,7 @@
 #include "agentbox/call_pool.h"
 #include "agentbox/job_host.h"
 #include "agentbox/limits.h"
+#include "agentbox/method_table.h"
 #include "agentbox/server.h"
 #include "agentbox/settings.h"
 #include "agentbox/spawner.h"
@@ -190,11 +191,12 @@ int serve(const Settings& settings) {
   if (const auto checked = check_tools(tools); !checked.ok()) {
     return fail(kExitSystem, checked.error());
   }
+  const std::vector<Method> methods = all_methods();
   auto calls = CallPool::create(**box);
   if (!calls.ok()) {
     return fail(kExitSystem, calls.error());
   }
-  auto server = Server::open(std::move(streams).value(), tools, settings.role, **calls);
+  auto server = Server::open(std::move(streams).value(), tools, methods, settings.role, **calls);
   if (!server.ok()) {
     return fail(kExitSystem, server.error());
   }

@@ -56,7 +56,7 @@ void leave_off(Box& box, const std::string& id, std::uint64_t from, std::uint64_
 
 std::vector<pid_t> live_tree(const JobRecord& record) {
   const auto list = std::make_unique<PidList>();
-  find_tree(static_cast<pid_t>(record.is_job ? record.keeper_pid : record.pid), *list);
+  find_tree(static_cast<pid_t>(record.of_box() ? record.keeper_pid : record.pid), *list);
   std::vector<pid_t> live;
   for (const pid_t pid : list->view()) {
     const auto stat = read_process_stat(pid);

@@ -86,7 +86,8 @@ ToolError refused(const Error& error, const std::string& name) {
   if (error.code == Code::kExists) {
     return {.code = "EEXIST",
             .message = "a process named " + name + " runs already (" + error.what + ")",
-            .hint = "Choose another name, or stop that one with process_kill"};
+            .hint = "Choose another name, or stop that one with process_kill",
+            .details = {{"process_id", error.what}}};
   }
   if (error.code == Code::kLimit) {
     return {.code = "TOO_MANY_PROCESSES",
@@ -137,7 +138,7 @@ JobNews ProcessWatch::wait(std::uint64_t log_end, TimePoint deadline, int cancel
 }
 
 bool Processes::is_ours(const JobRecord& record) const {
-  return !record.is_job && box_.commands->find(record.id).has_value();
+  return !record.of_box() && box_.commands->find(record.id).has_value();
 }
 
 std::string Processes::log_path(const JobRecord& record) const {
@@ -146,7 +147,7 @@ std::string Processes::log_path(const JobRecord& record) const {
 
 std::vector<JobRecord> Processes::list() const {
   std::vector<JobRecord> records = folder_.list();
-  std::erase_if(records, [](const JobRecord& record) { return !record.is_job; });
+  std::erase_if(records, [](const JobRecord& record) { return record.kind != JobKind::kJob; });
   for (JobRecord& record : box_.commands->list()) {
     records.push_back(std::move(record));
   }
@@ -161,7 +162,7 @@ Outcome<JobRecord> Processes::find(std::string_view name) const {
     if (auto command = box_.commands->find(std::string(name))) {
       return *std::move(command);
     }
-    if (auto record = folder_.find(std::string(name))) {
+    if (auto record = folder_.find(std::string(name)); record && !is_hosted(record->kind)) {
       return *std::move(record);
     }
   }
@@ -199,7 +200,7 @@ JobRecord Processes::refresh(const JobRecord& record) const {
 }
 
 Outcome<JobRecord> Processes::start(const JobPlan& plan, const std::string& name, int folder,
-                                    CallContext& context) const {
+                                    CallContext& context, int line) const {
   if (!folder_.is_there()) {
     return ToolError{.code = "SPAWN_FAILED",
                      .message = "there is no folder for the output of jobs",
@@ -214,7 +215,11 @@ Outcome<JobRecord> Processes::start(const JobPlan& plan, const std::string& name
   if (!given.ok()) {
     return refused(given.error(), name);
   }
-  given->line.send(record::JobLaunch{}, {folder, file->get()});
+  if (line < 0) {
+    given->line.send(record::JobLaunch{}, {folder, file->get()});
+  } else {
+    given->line.send(record::JobLaunch{}, {folder, file->get(), line});
+  }
   record::JobDone done;
   const JobNews news =
       given->line.receive_done(done, steady_clock::now() + kAnswerTime, context.cancel_fd());
@@ -231,7 +236,7 @@ Outcome<JobRecord> Processes::start(const JobPlan& plan, const std::string& name
 
 ProcessWatch Processes::watch(const JobRecord& record) const {
   ProcessWatch watch;
-  if (record.is_job) {
+  if (record.of_box()) {
     if (auto given = box_.jobs->connect(record.id); given.ok()) {
       watch.line_.emplace(std::move(given->line));
     }
@@ -242,7 +247,7 @@ ProcessWatch Processes::watch(const JobRecord& record) const {
 }
 
 Outcome<JobLine> Processes::connect(const JobRecord& record) const {
-  if (!record.is_job) {
+  if (!record.of_box()) {
     return ToolError{.code = "UNKNOWN_PROCESS",
                      .message = "process " + record.name + " belongs to another session",
                      .hint =
@@ -319,13 +324,13 @@ Outcome<Stopped> Processes::stop(const JobRecord& record, milliseconds grace,
     const record::JobStop wanted{.grace_ms = static_cast<std::uint32_t>(grace.count()),
                                  .why = "process_kill"};
     const auto done = request(record, wanted, context);
-    if (!done.ok() && (done.error().code == "CANCELLED" || !record.is_job)) {
+    if (!done.ok() && (done.error().code == "CANCELLED" || !record.of_box())) {
       return done.error();
     }
     stopped.signalled = done.ok() ? (*done).count : 0;
   }
   stopped.over = wait_over(record, grace + kKeeperSlack, context);
-  if (!stopped.over && record.is_job && !context.cancelled()) {
+  if (!stopped.over && record.of_box() && !context.cancelled()) {
     box_.jobs->doom(record.id);  // its keeper was stopped, and does not do its work
     stopped.over = wait_forgotten(record, context);
   }

@@ -53,9 +53,10 @@ class Processes {
   [[nodiscard]] JobFolder folder() const { return folder_; }
   [[nodiscard]] std::string log_path(const JobRecord& record) const;
 
-  /// Starts a job in the folder FOLDER (borrowed).
+  /// Starts a job in the folder FOLDER (borrowed). LINE (borrowed, -1: none) leads to the spawner,
+  /// for a program of ours. EEXIST: details.process_id is the live job of that name.
   [[nodiscard]] Outcome<JobRecord> start(const JobPlan& plan, const std::string& name, int folder,
-                                         CallContext& context) const;
+                                         CallContext& context, int line = -1) const;
   [[nodiscard]] ProcessWatch watch(const JobRecord& record) const;
   /// SIGTERM, GRACE, SIGKILL to the whole tree, and waits for its end.
   [[nodiscard]] Outcome<Stopped> stop(const JobRecord& record, std::chrono::milliseconds grace,

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "agentbox/jsonrpc.h"
 #include "agentbox/limits.h"
 #include "base/defence.h"
 
@@ -46,7 +47,7 @@ OrderedJson server_info(Version version) {
   return info;
 }
 
-OrderedJson capabilities() {
+OrderedJson capabilities(Version /*version*/, std::span<const Method> /*methods*/) {
   return {{"tools", OrderedJson::object()}, {"logging", OrderedJson::object()}};
 }
 
@@ -65,9 +66,9 @@ void close_result(OrderedJson& result, Version version) {
   }
 }
 
-void allow_caching(OrderedJson& result, Version version) {
+void allow_caching(OrderedJson& result, Version version, int ttl_ms = kListTtlMs) {
   if (features(version).modern) {
-    result["ttlMs"] = kListTtlMs;
+    result["ttlMs"] = ttl_ms;
     result["cacheScope"] = "private";
   }
 }
@@ -147,19 +148,23 @@ bool may_call(Role role, const Tool& tool) {
   return !defended("roles") || role != Role::kReader || tool.hints.read_only;
 }
 
-std::string initialize_result(Version version) {
+bool may_ask(Role role, const Method& method) {
+  return !defended("roles") || role != Role::kReader || method.read_only;
+}
+
+std::string initialize_result(Version version, std::span<const Method> methods) {
   return dump_json(OrderedJson{{"protocolVersion", features(version).name},
-                               {"capabilities", capabilities()},
+                               {"capabilities", capabilities(version, methods)},
                                {"serverInfo", server_info(version)},
                                {"instructions", kInstructions}});
 }
 
-std::string discover_result() {
+std::string discover_result(std::span<const Method> methods) {
   OrderedJson result = open_result(Version::k2026_07_28);
   for (const Version version : all_versions()) {
     result["supportedVersions"].push_back(features(version).name);
   }
-  result["capabilities"] = capabilities();
+  result["capabilities"] = capabilities(Version::k2026_07_28, methods);
   result["instructions"] = kInstructions;
   allow_caching(result, Version::k2026_07_28);
   close_result(result, Version::k2026_07_28);
@@ -233,6 +238,37 @@ RenderedResult render_tool_result(std::string_view tool_name, const ToolResult& 
                        std::to_string(kMaxResultBytes) + " fit into one reply",
                    "Ask for less at a time"),
       version);
+}
+
+RenderedResult render_method_reply(const Method& method, MethodReply reply, Version version) {
+  if (reply.failure) {
+    return {.json = {},
+            .failed = true,
+            .code = std::to_string(reply.failure->code),
+            .rpc = std::move(reply.failure)};
+  }
+  OrderedJson result = open_result(version);
+  result.update(reply.result);  // a handler may say what kind of result it is
+  if (method.cacheable) {
+    allow_caching(result, version, method.ttl_ms);
+  }
+  close_result(result, version);
+  RenderedResult rendered{.json = dump_json(result), .failed = false, .code = {}};
+  if (rendered.json.size() > kMaxResultBytes) {
+    return render_method_failure("TOO_LARGE",
+                                 "the encoded result has " + std::to_string(rendered.json.size()) +
+                                     " bytes; at most " + std::to_string(kMaxResultBytes) +
+                                     " fit into one reply");
+  }
+  return rendered;
+}
+
+RenderedResult render_method_failure(std::string code, std::string_view message) {
+  std::string text = code + ": " + std::string(message);
+  return {.json = {},
+          .failed = true,
+          .code = std::move(code),
+          .rpc = RpcFailure{.code = rpc::kInternalError, .message = std::move(text), .data = {}}};
 }
 
 }  // namespace agentbox::mcp

@@ -49,11 +49,12 @@ void note(std::string line) {
 
 }  // namespace
 
-Result<Server> Server::open(Streams streams, std::span<const Tool> tools, Role role,
-                            CallPool& calls, const Patience& patience) {
+Result<Server> Server::open(Streams streams, std::span<const Tool> tools,
+                            std::span<const Method> methods, Role role, CallPool& calls,
+                            const Patience& patience) {
   AB_TRY(in_is_socket, is_socket(streams.in.get()));
   AB_TRY(out_is_socket, is_socket(streams.out.get()));
-  Server server(std::move(streams), tools, role, calls, patience, Clock::now());
+  Server server(std::move(streams), tools, methods, role, calls, patience, Clock::now());
   server.in_is_socket_ = in_is_socket;
   server.out_is_socket_ = out_is_socket;
   return server;

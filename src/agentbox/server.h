@@ -41,8 +41,9 @@ inline constexpr int kExitSystem = 71;
 
 class Server {
  public:
-  /// TOOLS and CALLS outlive the server.
-  [[nodiscard]] static Result<Server> open(Streams streams, std::span<const Tool> tools, Role role,
+  /// TOOLS, METHODS and CALLS outlive the server.
+  [[nodiscard]] static Result<Server> open(Streams streams, std::span<const Tool> tools,
+                                           std::span<const Method> methods, Role role,
                                            CallPool& calls, const Patience& patience = {});
 
   /// Serves until the channel ends and returns the exit code. On return no call runs any more,
@@ -60,12 +61,12 @@ class Server {
     bool answers = false;  // of the door, to records
   };
 
-  Server(Streams streams, std::span<const Tool> tools, Role role, CallPool& calls,
-         const Patience& patience, TimePoint now)
+  Server(Streams streams, std::span<const Tool> tools, std::span<const Method> methods, Role role,
+         CallPool& calls, const Patience& patience, TimePoint now)
       : streams_(std::move(streams)),
         calls_(calls),
         patience_(patience),
-        session_(tools, role),
+        session_(tools, methods, role),
         hello_(now) {}
 
   [[nodiscard]] Result<Ready> wait();

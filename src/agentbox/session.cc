@@ -22,6 +22,13 @@ bool is_modern(const Request& request) {
          envelope->contains(std::string(meta::kProtocolVersion));
 }
 
+const Method* find_method(std::span<const Method> methods, std::string_view name, bool modern) {
+  const auto at = std::find_if(methods.begin(), methods.end(), [&](const Method& one) {
+    return one.name == name && (modern ? one.modern : one.legacy);
+  });
+  return at == methods.end() ? nullptr : &*at;
+}
+
 }  // namespace
 
 Actions Session::on_line(const Line& line, TimePoint now) {
@@ -133,8 +140,8 @@ void Session::initialize(const Request& request, const Context& context, Actions
   }
   version_ = negotiate(*wanted);
   log_level_ = LogLevel::kWarning;
-  reply(context.batch, request.id.json, result_line(request.id.json, initialize_result(*version_)),
-        out);
+  reply(context.batch, request.id.json,
+        result_line(request.id.json, initialize_result(*version_, methods_)), out);
 }
 
 bool Session::open_envelope(const Request& request, const Json& envelope, Context& context,
@@ -194,7 +201,10 @@ void Session::dispatch(const Request& request, const Context& context, Actions& 
   } else if (modern && request.method == "subscriptions/listen") {
     listen(request, context, out);
   } else if (modern && request.method == "server/discover") {
-    reply(context.batch, request.id.json, result_line(request.id.json, discover_result()), out);
+    reply(context.batch, request.id.json, result_line(request.id.json, discover_result(methods_)),
+          out);
+  } else if (const Method* method = find_method(methods_, request.method, modern)) {
+    start_method(request, *method, context, out);
   } else {
     reply_error(context, request.id.json, rpc::kMethodNotFound,
                 "Method not found: " + cut_text(request.method, kMaxShownBytes), out);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agentbox/jsonrpc.h"
+#include "agentbox/method.h"
 #include "agentbox/protocol.h"
 #include "agentbox/replies.h"
 #include "agentbox/settings.h"
@@ -41,11 +42,14 @@ struct WithdrawReply {
 struct SendRecord {
   record::ToolCalled record;
 };
-/// Run the tool; answer with on_call_done().
+/// Run the tool or the method; answer with on_call_done().
 struct StartCall {
   CallKey key = 0;
-  const Tool* tool = nullptr;
-  Arguments arguments;
+  const Tool* tool = nullptr;  ///< with its arguments
+  Arguments arguments = {};
+  const Method* method = nullptr;  ///< or this with its parameters
+  Json params = {};
+  Role role = Role::kAgent;
   bool wants_progress = false;
   Version version = Version::k2025_11_25;  ///< the form of the result
 };
@@ -58,8 +62,9 @@ using Actions = std::vector<Action>;
 
 class Session {
  public:
-  /// TOOLS outlive the session.
-  Session(std::span<const Tool> tools, Role role) : tools_(tools), role_(role) {}
+  /// TOOLS and METHODS outlive the session.
+  Session(std::span<const Tool> tools, std::span<const Method> methods, Role role)
+      : tools_(tools), methods_(methods), role_(role) {}
 
   [[nodiscard]] Actions on_line(const Line& line, TimePoint now);
   [[nodiscard]] Actions on_progress(CallKey key, double value, std::string_view message,
@@ -69,7 +74,7 @@ class Session {
   /// Progress of the calls that said nothing for kProgressHeartbeat. It grows by less than any
   /// count of bytes does, so that the next real one is larger.
   [[nodiscard]] Actions heartbeats(TimePoint now);
-  /// RESULT is what render_tool_result() made of the call's result for the version it started with.
+  /// RESULT is what the call's result was rendered to for the version it started with.
   [[nodiscard]] Actions on_call_done(CallKey key, const RenderedResult& result,
                                      const CallFacts& facts, TimePoint now);
 
@@ -97,7 +102,8 @@ class Session {
     TimePoint sent;               ///< when that was, or the call's start
   };
   struct Call {
-    const Tool* tool = nullptr;
+    const Tool* tool = nullptr;  ///< one of the two
+    const Method* method = nullptr;
     Version version = Version::k2025_11_25;
     RequestId id;
     std::optional<std::uint64_t> batch;
@@ -135,8 +141,15 @@ class Session {
   void call_tool(const Request& request, const Context& context, Actions& out);
   void start_call(const Request& request, const Tool& tool, const Json& given,
                   const Context& context, Actions& out);
-  /// The failure that a call to TOOL meets before it could start, if any.
-  [[nodiscard]] std::optional<ToolResult> refusal(const Tool& tool) const;
+  void start_method(const Request& request, const Method& method, const Context& context,
+                    Actions& out);
+  /// Starts CALL, or ends it at once where it is refused or has FAILURE.
+  void begin(const Request& request, Call call, StartCall start, std::optional<ToolError> failure,
+             Actions& out);
+  [[nodiscard]] static Call call_of(const Request& request, const Context& context,
+                                    std::string_view name, const Json& given);
+  /// The failure that a call meets before it could start, if any.
+  [[nodiscard]] std::optional<ToolError> refusal(const Call& call) const;
 
   void reply(const std::optional<std::uint64_t>& batch, std::string_view id_json, std::string line,
              Actions& out);
@@ -146,6 +159,7 @@ class Session {
   void log_call(const Call& call, const RenderedResult& result, Actions& out) const;
 
   std::span<const Tool> tools_;
+  std::span<const Method> methods_;
   Role role_;
   bool greeted_ = false;
   bool refusing_ = false;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agentbox/limits.h"
+#include "agentbox/outcome.h"
 #include "agentbox/session.h"
 #include "base/text.h"
 
@@ -25,10 +26,10 @@ std::string escaped_path(std::string_view path) {
   return escape_text(path, record::kMaxTextBytes / 2);
 }
 
-record::ToolCalled describe_call(const Tool& tool, const Json& given) {
+record::ToolCalled describe_call(std::string_view name, const Json& given) {
   const std::string arguments = dump_json(given);
   record::ToolCalled record;
-  record.tool = tool.name;
+  record.tool = name;
   record.arguments_bytes = arguments.size();
   record.arguments_sha256 = sha256_hex(arguments);
   return record;
@@ -50,67 +51,104 @@ std::uint64_t microseconds_between(TimePoint start, TimePoint end) {
       std::chrono::duration_cast<std::chrono::microseconds>(end - start).count());
 }
 
+// Of a tool a failure is a result, of a method an error.
+RenderedResult render_failure(const Tool* tool, const ToolError& failure, Version version) {
+  if (tool != nullptr) {
+    return render_tool_result(tool->name, failed(failure), version);
+  }
+  return render_method_failure(failure.code, failure.message);
+}
+
+std::string reply_line(std::string_view id_json, const RenderedResult& result) {
+  return result.rpc ? error_line(id_json, result.rpc->code, result.rpc->message, result.rpc->data)
+                    : result_line(id_json, result.json);
+}
+
 }  // namespace
 
-std::optional<ToolResult> Session::refusal(const Tool& tool) const {
-  if (!may_call(role_, tool)) {
-    return tool_failure("FORBIDDEN",
-                        "the key of this session has the role " + std::string(role_name(role_)) +
-                            ", which may call read-only tools only",
-                        "Use a key with the role agent");
+Session::Call Session::call_of(const Request& request, const Context& context,
+                               std::string_view name, const Json& given) {
+  return {.version = context.version,
+          .id = request.id,
+          .batch = context.batch,
+          .progress = {},
+          .log_level = context.log_level,
+          .started = context.now,
+          .record = describe_call(name, given)};
+}
+
+std::optional<ToolError> Session::refusal(const Call& call) const {
+  if (call.tool != nullptr ? !may_call(role_, *call.tool) : !may_ask(role_, *call.method)) {
+    return ToolError{.code = "FORBIDDEN",
+                     .message = "the key of this session has the role " +
+                                std::string(role_name(role_)) +
+                                ", which may call read-only tools only",
+                     .hint = "Use a key with the role agent"};
   }
   if (refusing_) {
-    return tool_failure("SHUTTING_DOWN", "this session is ending and starts no new calls",
-                        "Connect again and repeat the call");
+    return ToolError{.code = "SHUTTING_DOWN",
+                     .message = "this session is ending and starts no new calls",
+                     .hint = "Connect again and repeat the call"};
   }
   if (calls_.size() >= kMaxCallsRunning + kMaxCallsQueued) {
-    return tool_failure("RATE_LIMITED",
-                        std::to_string(kMaxCallsRunning) + " calls run and " +
-                            std::to_string(kMaxCallsQueued) + " wait in this session",
-                        "Wait for replies, then repeat the call");
+    return ToolError{.code = "RATE_LIMITED",
+                     .message = std::to_string(kMaxCallsRunning) + " calls run and " +
+                                std::to_string(kMaxCallsQueued) + " wait in this session",
+                     .hint = "Wait for replies, then repeat the call"};
   }
   return std::nullopt;
 }
 
 void Session::start_call(const Request& request, const Tool& tool, const Json& given,
                          const Context& context, Actions& out) {
-  Call call{.tool = &tool,
-            .version = context.version,
-            .id = request.id,
-            .batch = context.batch,
-            .progress = {},
-            .log_level = context.log_level,
-            .started = context.now,
-            .record = describe_call(tool, given),
-            .answered = false};
-  auto failure = refusal(tool);
   auto arguments = read_arguments(tool.arguments, given);
-  if (!failure && !arguments.ok()) {
-    failure = tool_failure("INVALID_ARGUMENT", arguments.error().what);
+  std::optional<ToolError> failure;
+  StartCall start{.tool = &tool};
+  if (arguments.ok()) {
+    start.arguments = std::move(arguments).value();
+  } else {
+    failure = ToolError{.code = "INVALID_ARGUMENT", .message = arguments.error().what};
+  }
+  begin(request, call_of(request, context, tool.name, given), std::move(start), std::move(failure),
+        out);
+}
+
+void Session::start_method(const Request& request, const Method& method, const Context& context,
+                           Actions& out) {
+  begin(request, call_of(request, context, method.name, request.params),
+        StartCall{.method = &method, .params = request.params}, {}, out);
+}
+
+void Session::begin(const Request& request, Call call, StartCall start,
+                    std::optional<ToolError> failure, Actions& out) {
+  call.tool = start.tool;
+  call.method = start.method;
+  if (auto refused = refusal(call)) {
+    failure = std::move(refused);
   }
   const CallKey key = ++last_key_;
   if (const Json* envelope = find_envelope(request.params)) {
     if (const Json* token = find_member(*envelope, "progressToken")) {
       if (auto id = read_id(*token)) {
         call.progress =
-            Progress{.token_json = std::move(id->json), .value = {}, .sent = context.now};
+            Progress{.token_json = std::move(id->json), .value = {}, .sent = call.started};
       }
     }
   }
-  const bool wants_progress = call.progress.has_value();
+  start.key = key;
+  start.role = role_;
+  start.version = call.version;
+  start.wants_progress = call.progress.has_value();
+  const TimePoint now = call.started;
+  const Version version = call.version;
   by_id_.emplace(request.id, key);
   calls_.emplace(key, std::move(call));
   if (failure) {
-    auto done = on_call_done(key, render_tool_result(tool.name, *failure, context.version), {},
-                             context.now);
+    auto done = on_call_done(key, render_failure(start.tool, *failure, version), {}, now);
     std::move(done.begin(), done.end(), std::back_inserter(out));
     return;
   }
-  out.emplace_back(StartCall{.key = key,
-                             .tool = &tool,
-                             .arguments = std::move(arguments).value(),
-                             .wants_progress = wants_progress,
-                             .version = context.version});
+  out.emplace_back(std::move(start));
 }
 
 Actions Session::on_progress(CallKey key, double value, std::string_view message, TimePoint now) {
@@ -187,7 +225,7 @@ Actions Session::on_call_done(CallKey key, const RenderedResult& result, const C
   record.code = result.code;
   out.emplace_back(SendRecord{record});
   log_call(call, result, out);
-  reply(call.batch, call.id.json, result_line(call.id.json, result.json), out);
+  reply(call.batch, call.id.json, reply_line(call.id.json, result), out);
   if (auto* line = std::get_if<SendLine>(&out.back()); line != nullptr && !call.batch) {
     line->reply_to = call.id.json;
   }
@@ -202,7 +240,7 @@ void Session::log_call(const Call& call, const RenderedResult& result, Actions& 
     return;
   }
   OrderedJson data = {{"event", "tool_call"},
-                      {"tool", call.tool->name},
+                      {"tool", call.record.tool},
                       {"outcome", call.record.outcome},
                       {"duration_ms", call.record.duration_us / 1000}};
   if (result.failed) {
@@ -244,8 +282,9 @@ void Session::on_notification(const Notification& notification, Actions& out) {
 
 Actions Session::abandon_calls(TimePoint now) {
   Actions out;
-  const auto failure = tool_failure("SHUTTING_DOWN", "the session ended before the call did",
-                                    "Connect again and look at what the call left behind");
+  const ToolError failure{.code = "SHUTTING_DOWN",
+                          .message = "the session ended before the call did",
+                          .hint = "Connect again and look at what the call left behind"};
   for (auto& [id, key] : std::exchange(by_id_, {})) {
     Call& call = calls_.at(key);
     call.answered = true;
@@ -254,8 +293,8 @@ Actions Session::abandon_calls(TimePoint now) {
     call.record.duration_us = microseconds_between(call.started, now);
     out.emplace_back(CancelCall{key});
     out.emplace_back(SendRecord{call.record});
-    const auto rendered = render_tool_result(call.tool->name, failure, call.version);
-    reply(call.batch, id.json, result_line(id.json, rendered.json), out);
+    reply(call.batch, id.json,
+          reply_line(id.json, render_failure(call.tool, failure, call.version)), out);
   }
   return out;
 }

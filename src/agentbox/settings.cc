@@ -81,6 +81,8 @@ class SettingsReader {
     } else if (name == "RECORDS_FD") {
       AB_TRY(number, read_decimal("AGENTBOX_RECORDS_FD", value, 1023));
       settings_.records_fd = static_cast<int>(number);
+    } else if (name == "JOB") {
+      settings_.job = value;
     } else if (name == "JOBS_FD") {
       AB_TRY(number, read_decimal("AGENTBOX_JOBS_FD", value, 1023));
       settings_.jobs_fd = static_cast<int>(number);
@@ -93,6 +95,23 @@ class SettingsReader {
 };
 
 }  // namespace
+
+std::vector<std::string> settings_environment(const Settings& settings) {
+  std::vector<std::string> entries = {
+      "AGENTBOX_WORKSPACE=" + settings.workspace,
+      "AGENTBOX_HOME=" + settings.home,
+      "AGENTBOX_TMP=" + settings.tmp,
+      "AGENTBOX_OUT=" + settings.out,
+      "AGENTBOX_SESSION=" + settings.session,
+      "AGENTBOX_ROLE=" + std::string(role_name(settings.role)),
+      "AGENTBOX_GENERATION=" + std::to_string(settings.generation),
+      "AGENTBOX_ISOLATION=" + settings.isolation,
+  };
+  for (const auto& [name, value] : settings.environment) {
+    entries.push_back(name + "=" + value);
+  }
+  return entries;
+}
 
 Result<Settings> read_settings(std::span<const std::string_view> environment) {
   SettingsReader reader;

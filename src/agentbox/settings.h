@@ -28,10 +28,14 @@ struct Settings {
   std::string isolation;               // of the door's processes, as its monitor read it
   std::optional<int> records_fd = {};  // absent: a plain local run without audit
   std::optional<int> jobs_fd = {};     // absent: jobs end with this process
+  std::string job;                     // of a program of ours: its id among the box's jobs
   // Every other variable the process was started with, in order. Nothing named AGENTBOX_* or
   // MCP_WORKSPACE is in here, so these may go on to commands.
   std::vector<std::pair<std::string, std::string>> environment;
 };
+
+/// SETTINGS as read_settings() reads it, without its descriptors: for another program of ours.
+[[nodiscard]] std::vector<std::string> settings_environment(const Settings& settings);
 
 // `environment` as in environ: NAME=VALUE each. An unknown role or an unreadable number is an
 // error; it is never guessed.

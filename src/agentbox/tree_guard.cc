@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 // Where the new program's process reports a failed execve; closed by a successful one.
-constexpr int kExecFd = 3;
+constexpr int kExecFd = kExtraFd + 1;
 // Descriptors are first moved here, out of the way of their last places.
 constexpr int kParkedFd = 16;
 // Between two sweeps while killed processes have not all died yet.
@@ -47,6 +47,7 @@ int park(int fd) { return ::fcntl(fd, F_DUPFD_CLOEXEC, kParkedFd); }
   const int output = park(parts.output);
   const int errors = park(parts.errors);
   const int folder = park(parts.folder);
+  const int extra = parts.extra < 0 ? -1 : park(parts.extra);
   for (int signal = 1; signal < NSIG; ++signal) {
     ::signal(signal, SIG_DFL);
   }
@@ -56,8 +57,11 @@ int park(int fd) { return ::fcntl(fd, F_DUPFD_CLOEXEC, kParkedFd); }
   ::setsid();
   if ((parts.terminal && ::ioctl(input, TIOCSCTTY, 0) != 0) || ::dup2(input, 0) < 0 ||
       ::dup2(output, 1) < 0 || ::dup2(errors, 2) < 0 || ::fchdir(folder) != 0 ||
-      ::dup3(exec_fd, kExecFd, O_CLOEXEC) < 0) {
+      (extra >= 0 && ::dup2(extra, kExtraFd) < 0) || ::dup3(exec_fd, kExecFd, O_CLOEXEC) < 0) {
     fail_exec(exec_fd, errno);
+  }
+  if (extra < 0) {
+    ::close(kExtraFd);
   }
   close_from(kExecFd + 1);
   int number = ENOENT;

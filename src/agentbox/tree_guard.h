@@ -13,6 +13,9 @@
 
 namespace agentbox::mcp {
 
+/// Where a program of ours finds the descriptor it is given beside the usual three.
+inline constexpr int kExtraFd = 3;
+
 /// A command with everything that needs memory made beforehand. Descriptors are borrowed.
 struct CommandParts {
   const char* const* programs = nullptr;  ///< tried in order; null-terminated
@@ -22,6 +25,7 @@ struct CommandParts {
   int input = -1;
   int output = -1;
   int errors = -1;
+  int extra = -1;         ///< becomes kExtraFd; -1: nothing does
   bool terminal = false;  ///< input is a terminal, and becomes the command's own
 };
 

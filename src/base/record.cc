@@ -110,6 +110,8 @@ void fields(A& a, JobSought& r) {
   a(r.id);
 }
 template <typename A>
+void fields(A& /*a*/, JobLineWanted& /*r*/) {}
+template <typename A>
 void fields(A& a, JobDoomed& r) {
   a(r.id);
 }

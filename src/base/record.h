@@ -175,13 +175,15 @@ struct JobWanted {   ///< a keeper for a new job; answered by JobGiven or JobRef
 struct JobSought {  ///< a line to the keeper of a live job; answered in the same way
   std::string id;
 };
+struct JobLineWanted {
+};  ///< another line of this kind, for a program of the box; answered in the same way
 struct JobDoomed {  ///< kill the keeper and all it guards: it does not answer
   std::string id;
 };
 
 // Spawner to session.
-struct JobGiven {  ///< carries one descriptor: the line to the keeper
-  std::string id;
+struct JobGiven {  ///< carries one descriptor: the line to the keeper, or to the spawner
+  std::string id;  ///< of the job; empty where the line is to the spawner
 };
 struct JobRefused {
   std::string why;  ///< full, exists, unknown, busy, failed
@@ -192,7 +194,8 @@ struct JobRefused {
 struct JobCaller {};  ///< carries one descriptor: the line of a session
 
 // Session to keeper; each but JobAsked and JobInputOver is answered by JobDone.
-struct JobLaunch {};  ///< the first one; carries two: the working folder, a file with the plan
+struct JobLaunch {};  ///< the first one; carries the working folder, a file with the plan, and for
+                      ///< a program of ours that starts jobs itself the line to the spawner
 struct JobAsked {     ///< answered by JobState as soon as there is more than the asker knows
   bool at_once = false;
   std::uint64_t log_end = 0;
@@ -235,7 +238,7 @@ using Record =
                  Ended, ToolCalled, Forked, LoggedIn, Kill, Listening, EndJobs, JobWanted,
                  JobSought, JobDoomed, JobGiven, JobRefused, JobCaller, JobLaunch, JobAsked,
                  JobStop, JobSignal, JobInput, JobInputOver, JobResize, JobDone, JobState, Recorded,
-                 EndSession, Isolated>;
+                 EndSession, Isolated, JobLineWanted>;
 
 /// The datagram of RECORD. Code::kInvalid where a text is not printable ASCII or a bound is passed:
 /// a sender's bug, never a receiver's surprise.

@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Role role = text.starts_with('r') ? Role::kReader : Role::kAgent;
   text.remove_prefix(text.empty() ? 0 : 1);
 
-  Session session(tools(), role);
+  Session session(tools(), {}, role);
   Checker checker;
   TimePoint now;
   LineSplitter splitter(kMaxLineInBytes);

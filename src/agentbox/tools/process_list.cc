@@ -67,7 +67,7 @@ OrderedJson entry(const Box& box, const Processes& processes, const JobRecord& r
   }
   // A command of this session shares its guardian with others; its own process stands for it.
   const TreeUsage usage =
-      runs ? measure_tree(static_cast<pid_t>(record.is_job ? record.keeper_pid : record.pid))
+      runs ? measure_tree(static_cast<pid_t>(record.of_box() ? record.keeper_pid : record.pid))
            : TreeUsage{};
   json["cpu_ms"] = runs ? usage.cpu_ms : static_cast<std::uint64_t>(record.cpu_us / 1000);
   if (runs) {
@@ -84,7 +84,7 @@ OrderedJson entry(const Box& box, const Processes& processes, const JobRecord& r
   if (!record.ended_by.empty()) {
     json["ended_by"] = record.ended_by;
   }
-  json["lifetime"] = record.is_job && box.settings.jobs_fd ? "box" : "session";
+  json["lifetime"] = record.of_box() && box.settings.jobs_fd ? "box" : "session";
   if (!record.key.empty()) {
     json["started_by"] = record.key;
   }

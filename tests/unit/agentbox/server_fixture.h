@@ -263,7 +263,8 @@ class Running {
     auto pool = CallPool::create(box_);
     REQUIRE(pool.ok());
     pool_ = std::move(pool).value();
-    auto server = Server::open(std::move(streams), test_tools(), Role::kAgent, *pool_, patience);
+    auto server =
+        Server::open(std::move(streams), test_tools(), {}, Role::kAgent, *pool_, patience);
     REQUIRE(server.ok());
     server_.emplace(std::move(server).value());
     thread_ = std::thread([this] {

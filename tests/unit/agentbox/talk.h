@@ -36,7 +36,7 @@ inline const std::vector<Tool>& two_tools() {
 
 class Talk {
  public:
-  explicit Talk(Role role = Role::kAgent) : session_(two_tools(), role) {}
+  explicit Talk(Role role = Role::kAgent) : session_(two_tools(), {}, role) {}
 
   /// Sends one line; returns the lines that come back.
   std::vector<std::string> say(std::string_view line) {
