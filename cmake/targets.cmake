@@ -1,5 +1,10 @@
 # The few kinds of target there are, each with our flags and includes rooted at src/.
 
+# What ccache keeps does not fit another build folder once a precompiled header is part of it.
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+
 function(agentbox_library name)
   add_library(${name} STATIC ${ARGN})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
