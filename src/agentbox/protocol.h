@@ -15,7 +15,9 @@ struct VersionFeatures {
   std::string_view name;
   bool batches;             ///< arrays of messages
   bool annotations;         ///< hints on tools
+  bool audio;               ///< audio content
   bool structured_output;   ///< outputSchema, structuredContent, and titles beside names
+  bool resource_links;      ///< content that names a resource
   bool progress_message;    ///< `message` in progress notifications
   bool server_description;  ///< `description` in serverInfo
   bool modern;              ///< no handshake: each request says its version; resultType, caching

@@ -102,8 +102,6 @@ OrderedJson tool_entry(const Tool& tool, Version version) {
   return entry;
 }
 
-OrderedJson text_block(std::string_view text) { return {{"type", "text"}, {"text", text}}; }
-
 void add_sentence(std::string& text, std::string_view sentence) {
   text += sentence;
   if (!sentence.ends_with('.') && !sentence.ends_with('?') && !sentence.ends_with('!')) {
@@ -132,6 +130,9 @@ OrderedJson success_result(const ToolResult& tool_result, Version version) {
   OrderedJson content = OrderedJson::array();
   for (const std::string& text : tool_result.texts) {
     content.push_back(text_block(text));
+  }
+  for (const ContentBlock& block : tool_result.blocks) {
+    content.push_back(render_block(block, version));
   }
   result["content"] = std::move(content);
   if (features(version).structured_output && !tool_result.structured.is_null()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agentbox/arguments.h"
+#include "agentbox/content.h"
 #include "base/json.h"
 
 namespace agentbox::mcp {
@@ -30,12 +31,15 @@ struct ToolError {
 
 // What a handler returns. On success text and structured must each be complete by themselves:
 // some clients show only one of the two. Text need not be valid UTF-8 when made (bad bytes are
-// replaced on the way out), but a tool that may hold binary data says so and uses base64.
+// replaced on the way out), but a tool that may hold binary data says so and uses base64, or gives
+// it in a block of its own. Clients show the structured copy in place of all content, so a result
+// with images or the like has none, and its tool declares no output_schema.
 // NOLINTNEXTLINE(bugprone-exception-escape): moving JSON asserts but never throws
 struct ToolResult {
-  std::vector<std::string> texts = {};  // one text content block each
-  OrderedJson structured = {};          // an object conforming to output_schema, or null
-  std::optional<ToolError> error = {};  // set: isError, and texts and structured are ignored
+  std::vector<std::string> texts = {};    // one text content block each
+  std::vector<ContentBlock> blocks = {};  // after the texts, in this order
+  OrderedJson structured = {};            // an object conforming to output_schema, or null
+  std::optional<ToolError> error = {};    // set: isError, and everything else is ignored
 };
 
 [[nodiscard]] inline ToolResult tool_failure(std::string code, std::string message,

@@ -107,3 +107,68 @@ TEST_CASE("a result counts with both its copies against the limit") {
   CHECK(render_tool_result("poke", result, Version::k2025_11_25).code == "TOO_LARGE");
   CHECK_FALSE(render_tool_result("poke", result, Version::k2024_11_05).failed);
 }
+
+TEST_CASE("blocks follow the texts in their order") {
+  using Kind = ContentBlock::Kind;
+  ToolResult result;
+  result.texts = {"head"};
+  result.blocks = {{.kind = Kind::kText, .bytes = "first"},
+                   {.kind = Kind::kImage, .bytes = "\377\330", .mime_type = "image/jpeg"},
+                   {.kind = Kind::kText, .bytes = "last"}};
+  for (const Version version : all_versions()) {
+    CHECK(parsed(render_tool_result("poke", result, version).json).at("content") ==
+          Json::parse(R"([{"type":"text","text":"head"},{"type":"text","text":"first"},)"
+                      R"({"type":"image","data":"/9g=","mimeType":"image/jpeg"},)"
+                      R"({"type":"text","text":"last"}])"));
+  }
+}
+
+TEST_CASE("audio, resources and links go to revisions that have them") {
+  using Kind = ContentBlock::Kind;
+  ToolResult result;
+  result.blocks = {{.kind = Kind::kAudio, .bytes = "RIFF", .mime_type = "audio/wav"},
+                   {.kind = Kind::kResource,
+                    .bytes = "%PDF",
+                    .mime_type = "application/pdf",
+                    .uri = "file:///w/a.pdf"},
+                   {.kind = Kind::kLink,
+                    .mime_type = "text/plain",
+                    .uri = "file:///w/log",
+                    .name = "log",
+                    .size = 7},
+                   {.kind = Kind::kLink, .uri = "file:///w/b", .name = "b"}};
+  for (const Version version : all_versions()) {
+    INFO(features(version).name);
+    const auto content = parsed(render_tool_result("poke", result, version).json).at("content");
+    if (version >= Version::k2025_03_26) {
+      CHECK(content.at(0) ==
+            Json::parse(R"({"type":"audio","data":"UklGRg==","mimeType":"audio/wav"})"));
+    } else {
+      CHECK(content.at(0).at("text") ==
+            "[audio, audio/wav, 4 bytes: this revision of the protocol cannot carry it]");
+    }
+    CHECK(content.at(1) == Json::parse(R"({"type":"resource","resource":{"uri":"file:///w/a.pdf",)"
+                                       R"("mimeType":"application/pdf","blob":"JVBERg=="}})"));
+    if (version >= Version::k2025_06_18) {
+      CHECK(content.at(2) ==
+            Json::parse(R"({"type":"resource_link","uri":"file:///w/log","name":"log",)"
+                        R"("mimeType":"text/plain","size":7})"));
+      CHECK(content.at(3) ==
+            Json::parse(R"({"type":"resource_link","uri":"file:///w/b","name":"b"})"));
+    } else {
+      CHECK(content.at(2) == Json::parse(R"({"type":"text",)"
+                                         R"("text":"[log: file:///w/log, text/plain, 7 bytes]"})"));
+      CHECK(content.at(3).at("text") == "[b: file:///w/b]");
+    }
+  }
+}
+
+TEST_CASE("a block counts encoded against the limit") {
+  ToolResult result;
+  result.blocks = {{.kind = ContentBlock::Kind::kImage,
+                    .bytes = std::string(kMaxResultBytes / 4 * 3 - 1024, '\0'),
+                    .mime_type = "image/png"}};
+  CHECK_FALSE(render_tool_result("poke", result, Version::k2025_11_25).failed);
+  result.blocks.front().bytes.append(2048, '\0');
+  CHECK(render_tool_result("poke", result, Version::k2025_11_25).code == "TOO_LARGE");
+}
