@@ -80,6 +80,7 @@ struct Tool {
   ToolHints hints = {};
   std::string_view meta = {};  // JSON text of the tool's `_meta` object; empty: none
   ToolHandler handler = nullptr;
+  bool may_be_task = false;  // clients may have it run as a task, which outlives their session
 };
 
 }  // namespace agentbox::mcp

@@ -392,6 +392,7 @@ Tool apply_edits_tool() {
   tool.output_schema = kOutputSchema;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
   tool.handler = apply_edits_handler;
+  tool.may_be_task = true;
   return tool;
 }
 

@@ -431,6 +431,7 @@ Tool search_files_tool() {
   tool.output_schema = kOutputSchema;
   tool.hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
   tool.handler = search_files_handler;
+  tool.may_be_task = true;
   return tool;
 }
 

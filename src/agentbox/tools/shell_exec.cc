@@ -335,6 +335,7 @@ Tool shell_exec_tool() {
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = true};
   tool.meta = R"({"anthropic/alwaysLoad":true,"anthropic/maxResultSizeChars":200000})";
   tool.handler = shell_exec;
+  tool.may_be_task = true;
   return tool;
 }
 
