@@ -48,9 +48,9 @@ void print_help() {
       "AGENTBOX_HOME,\n"
       "AGENTBOX_TMP, AGENTBOX_OUT, AGENTBOX_SESSION, AGENTBOX_ROLE (reader, agent, admin, "
       "operator),\n"
-      "AGENTBOX_GENERATION, AGENTBOX_ISOLATION, AGENTBOX_RECORDS_FD, AGENTBOX_JOBS_FD. Everything "
-      "else is given to "
-      "commands.\n"
+      "AGENTBOX_PROFILE (core, standard, full), AGENTBOX_GENERATION, AGENTBOX_ISOLATION, "
+      "AGENTBOX_RECORDS_FD,\n"
+      "AGENTBOX_JOBS_FD. Everything else is given to commands.\n"
       "\n"
       "Limits:\n";
   for (const LimitRow& row : kLimitRows) {
@@ -187,7 +187,7 @@ int serve(const Settings& settings) {
     return fail(kExitConfig, box.error());
   }
   (*box)->keepers.spare(helper);
-  const std::vector<Tool> tools = all_tools();
+  const std::vector<Tool> tools = tools_of(settings.profile);
   if (const auto checked = check_tools(tools); !checked.ok()) {
     return fail(kExitSystem, checked.error());
   }

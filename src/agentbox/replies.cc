@@ -146,7 +146,13 @@ OrderedJson success_result(const ToolResult& tool_result, Version version) {
 }  // namespace
 
 bool may_call(Role role, const Tool& tool) {
-  return !defended("roles") || role != Role::kReader || tool.hints.read_only;
+  if (!defended("roles")) {
+    return true;
+  }
+  if (tool.tier == Tier::kAdmin) {
+    return role == Role::kAdmin;
+  }
+  return role != Role::kReader || tool.hints.read_only;
 }
 
 bool may_ask(Role role, const Method& method) {

@@ -11,7 +11,8 @@
 
 namespace agentbox::mcp {
 
-/// Whether a key of ROLE may call TOOL: a reader may call what changes nothing.
+/// Whether a key of ROLE may call TOOL: a reader may call what changes nothing, and what is an
+/// admin's only an admin.
 [[nodiscard]] bool may_call(Role role, const Tool& tool);
 
 /// METHODS tell which capabilities there are.

@@ -79,11 +79,14 @@ Session::Call Session::call_of(const Request& request, const Context& context,
 
 std::optional<ToolError> Session::refusal(const Call& call) const {
   if (call.tool != nullptr ? !may_call(role_, *call.tool) : !may_ask(role_, *call.method)) {
+    const bool admins = call.tool != nullptr && call.tool->tier == Tier::kAdmin;
     return ToolError{.code = "FORBIDDEN",
                      .message = "the key of this session has the role " +
                                 std::string(role_name(role_)) +
-                                ", which may call read-only tools only",
-                     .hint = "Use a key with the role agent"};
+                                (admins ? ", and this is for the role admin alone"
+                                        : ", which may call read-only tools only"),
+                     .hint = admins ? "Use a key with the role admin"
+                                    : "Use a key with the role agent"};
   }
   if (refusing_) {
     return ToolError{.code = "SHUTTING_DOWN",

@@ -18,6 +18,14 @@ Result<Role> read_role(std::string_view name) {
                                    escape_text(name, 64)};
 }
 
+Result<Profile> read_profile(std::string_view name) {
+  if (const auto profile = find_profile(name)) {
+    return *profile;
+  }
+  return Error{Code::kInvalid,
+               "AGENTBOX_PROFILE must be core, standard or full, not " + escape_text(name, 64)};
+}
+
 Result<std::uint64_t> read_decimal(std::string_view name, std::string_view value,
                                    std::uint64_t most) {
   auto number = parse_decimal(value);
@@ -72,6 +80,9 @@ class SettingsReader {
     } else if (name == "ROLE") {
       AB_TRY(role, read_role(value));
       settings_.role = role;
+    } else if (name == "PROFILE") {
+      AB_TRY(profile, read_profile(value));
+      settings_.profile = profile;
     } else if (name == "GENERATION") {
       AB_TRY(number,
              read_decimal("AGENTBOX_GENERATION", value, std::numeric_limits<std::uint64_t>::max()));
@@ -104,6 +115,7 @@ std::vector<std::string> settings_environment(const Settings& settings) {
       "AGENTBOX_OUT=" + settings.out,
       "AGENTBOX_SESSION=" + settings.session,
       "AGENTBOX_ROLE=" + std::string(role_name(settings.role)),
+      "AGENTBOX_PROFILE=" + std::string(profile_name(settings.profile)),
       "AGENTBOX_GENERATION=" + std::to_string(settings.generation),
       "AGENTBOX_ISOLATION=" + settings.isolation,
   };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/profile.h"
 #include "base/result.h"
 #include "base/role.h"
 
@@ -24,6 +25,7 @@ struct Settings {
   std::string out;   // empty: no folder for spilled output
   std::string session;
   Role role = Role::kAgent;
+  Profile profile = Profile::kStandard;
   std::uint64_t generation = 0;        // of the key file, as the door saw it at the session's start
   std::string isolation;               // of the door's processes, as its monitor read it
   std::optional<int> records_fd = {};  // absent: a plain local run without audit
@@ -37,8 +39,8 @@ struct Settings {
 /// SETTINGS as read_settings() reads it, without its descriptors: for another program of ours.
 [[nodiscard]] std::vector<std::string> settings_environment(const Settings& settings);
 
-// `environment` as in environ: NAME=VALUE each. An unknown role or an unreadable number is an
-// error; it is never guessed.
+// `environment` as in environ: NAME=VALUE each. An unknown role or profile or an unreadable number
+// is an error; it is never guessed.
 [[nodiscard]] Result<Settings> read_settings(std::span<const std::string_view> environment);
 
 }  // namespace agentbox::mcp

@@ -42,6 +42,7 @@ Result<std::vector<std::string>> session_environment(const SpawnerOptions& optio
       "AGENTBOX_OUT=" + options.out,
       "AGENTBOX_SESSION=" + start.session,
       "AGENTBOX_ROLE=" + start.role,
+      "AGENTBOX_PROFILE=" + start.profile,
       "AGENTBOX_RECORDS_FD=" + std::to_string(kRecordsFd),
       "AGENTBOX_JOBS_FD=" + std::to_string(kJobsFd),
       "AGENTBOX_GENERATION=" + std::to_string(start.generation),

@@ -71,12 +71,16 @@ struct ToolHints {
 // context.cancel_fd() wherever it waits, and return soon after; what it returns then is dropped.
 using ToolHandler = ToolResult (*)(const Arguments& arguments, CallContext& context);
 
+// From which profile on a tool is offered. kAdmin: in every profile, to keys of role admin alone.
+enum class Tier : std::uint8_t { kCore, kStandard, kFull, kAdmin };
+
 struct Tool {
   std::string_view name;
   std::string_view title;
   std::string_view description;  // below 2 KB; the first sentence is what a search shows
   std::vector<Argument> arguments = {};
   std::string_view output_schema = {};  // JSON text with an object root; empty: none declared
+  Tier tier = Tier::kStandard;
   ToolHints hints = {};
   std::string_view meta = {};  // JSON text of the tool's `_meta` object; empty: none
   ToolHandler handler = nullptr;

@@ -21,6 +21,19 @@ bool is_name(std::string_view name) {
          });
 }
 
+bool is_offered(Tier tier, Profile profile) {
+  switch (tier) {
+    case Tier::kCore:
+    case Tier::kAdmin:  // the role decides
+      return true;
+    case Tier::kStandard:
+      return profile != Profile::kCore;
+    case Tier::kFull:
+      return profile == Profile::kFull;
+  }
+  return false;
+}
+
 Status check_object(std::string_view text, std::string_view what) {
   if (text.empty()) {
     return {};
@@ -99,6 +112,12 @@ std::vector<Tool> all_tools() {
   tools.push_back(write_random_blob_tool());
   tools.push_back(read_blob_tool());
   tools.push_back(system_info_tool());
+  return tools;
+}
+
+std::vector<Tool> tools_of(Profile profile) {
+  std::vector<Tool> tools = all_tools();
+  std::erase_if(tools, [&](const Tool& tool) { return !is_offered(tool.tier, profile); });
   return tools;
 }
 

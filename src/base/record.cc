@@ -77,7 +77,7 @@ void fields(A& a, HangUp& r) {
 }
 template <typename A>
 void fields(A& a, Start& r) {
-  a(r.session, r.role, r.key, r.generation, r.environment, r.isolation);
+  a(r.session, r.role, r.key, r.generation, r.environment, r.profile, r.isolation);
 }
 template <typename A>
 void fields(A& a, Drain& r) {

@@ -127,6 +127,7 @@ struct Start {  ///< carries three descriptors: the session's stdio, its log, it
   std::string key;
   std::uint64_t generation = 0;
   std::vector<std::string> environment;  ///< escaped NAME=value entries
+  std::string profile = "standard";      ///< of the tools that the key is offered
   std::string isolation = {};            ///< what M read of its own processes, for system_info
 };
 struct Drain {  ///< finish what runs, start nothing new

@@ -96,6 +96,14 @@ Status apply_role(std::string_view value, KeyEntry& entry) {
   return Error{Code::kInvalid, "agentbox-role must be reader, agent, admin or operator"};
 }
 
+Status apply_profile(std::string_view value, KeyEntry& entry) {
+  if (const auto profile = find_profile(value)) {
+    entry.profile = *profile;
+    return {};
+  }
+  return Error{Code::kInvalid, "agentbox-profile must be core, standard or full"};
+}
+
 Status apply_option(const Option& option, KeyEntry& entry) {
   if (!option.value) {
     return is_one_of(option.name, kPlainOptions)
@@ -115,6 +123,9 @@ Status apply_option(const Option& option, KeyEntry& entry) {
   if (option.name == "agentbox-role") {
     return apply_role(*option.value, entry);
   }
+  if (option.name == "agentbox-profile") {
+    return apply_profile(*option.value, entry);
+  }
   return is_one_of(option.name, kValuedOptions)
              ? Status{}
              : Error{Code::kInvalid, "unknown option " + escape_text(option.name, 64)};
@@ -127,7 +138,7 @@ Result<KeyEntry> parse_line(std::string_view line) {
   auto plain = PublicKey::parse(line);
   if (plain.ok()) {
     const std::string label = escape_text(plain->comment(), kMaxLabelBytes);
-    return KeyEntry{std::move(plain).value(), label, Role::kAgent, {}, {}, 0};
+    return KeyEntry{std::move(plain).value(), label, Role::kAgent, {}, {}, {}, 0};
   }
   // The first word is no key type: it must be options, or the key itself is what is wrong.
   const std::string_view first = line.substr(0, line.find_first_of(" \t"));
@@ -139,7 +150,7 @@ Result<KeyEntry> parse_line(std::string_view line) {
   AB_TRY(options, take_options(line));
   AB_TRY(key, PublicKey::parse(line));
   const std::string label = escape_text(key.comment(), kMaxLabelBytes);
-  KeyEntry entry{std::move(key), label, Role::kAgent, {}, {}, 0};
+  KeyEntry entry{std::move(key), label, Role::kAgent, {}, {}, {}, 0};
   for (const Option& option : options) {
     AB_CHECK(apply_option(option, entry));
   }

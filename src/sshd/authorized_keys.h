@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/profile.h"
 #include "base/public_key.h"
 #include "base/result.h"
 #include "base/role.h"
@@ -24,6 +25,7 @@ struct KeyEntry {
   PublicKey key;
   std::string label;  ///< the line's comment, escaped
   Role role = Role::kAgent;
+  std::optional<Profile> profile;  ///< of the tools it is offered; nothing: as configured
   std::optional<FromList> from;
   std::optional<std::int64_t> expires;  ///< Unix seconds
   std::size_t line = 0;
@@ -42,9 +44,9 @@ struct AuthorizedKeys {
 
 /// Reads OpenSSH's format (sshd(8), AUTHORIZED_KEYS FILE FORMAT): options before the key, quotes,
 /// CRLF, a BOM, tabs, comments, a missing last newline. Options that only restrict are accepted
-/// (they are true here anyway); ones that widen give nothing; `from=`, `expiry-time=` (UTC) and
-/// `agentbox-role=` hold; any other voids its line. A key given twice counts once, with the first
-/// line's options.
+/// (they are true here anyway); ones that widen give nothing; `from=`, `expiry-time=` (UTC),
+/// `agentbox-role=` and `agentbox-profile=` hold; any other voids its line. A key given twice
+/// counts once, with the first line's options.
 [[nodiscard]] AuthorizedKeys parse_authorized_keys(std::string_view text);
 
 /// `YYYYMMDD[HHMM[SS]][Z]`, in UTC, as Unix seconds.

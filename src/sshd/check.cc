@@ -30,7 +30,8 @@ void describe_login(const Config& config, Lines& out) {
                      "/revoked; any other line lets nobody in"});
   out.push_back({"login", "key generation",
                  "none below the highest that " + config.state_dir + " holds, over restarts"});
-  out.push_back({"login", "key options from=, expiry-time=, agentbox-role=", "enforced"});
+  out.push_back(
+      {"login", "key options from=, expiry-time=, agentbox-role=, agentbox-profile=", "enforced"});
   out.push_back({"login", "key options that restrict or widen", "accepted; change nothing"});
   out.push_back({"login", "any other key option", "voids its line"});
 }
@@ -131,6 +132,9 @@ std::vector<PolicyLine> describe_policy(const Config& config, const BuildFacts& 
   describe_requests(out);
   out.push_back({"session", "every session",
                  "agent-box in the box's own namespaces, as fixed by the spawner there"});
+  out.push_back(
+      {"session", "tools",
+       "profile " + std::string(profile_name(config.profile)) + ", where the key names no other"});
   out.push_back({"session", "environment from the client", "none"});
   out.push_back(
       {"session", "link",
@@ -199,11 +203,12 @@ std::vector<PolicyLine> describe_keys(const SeenKeys& seen) {
                  seen.host_fingerprint.empty() ? "cannot be used: " + seen.host_key_error
                                                : seen.host_fingerprint});
   for (const KeyEntry& entry : seen.keys.entries) {
-    out.push_back({"key", entry.key.fingerprint(),
-                   entry.key.type() + ' ' + entry.label + "; role " +
-                       std::string(role_name(entry.role)) +
-                       (entry.from ? "; from= limits it" : "") +
-                       (entry.expires ? "; until " + format_time(*entry.expires * 1000) : "")});
+    out.push_back(
+        {"key", entry.key.fingerprint(),
+         entry.key.type() + ' ' + entry.label + "; role " + std::string(role_name(entry.role)) +
+             (entry.profile ? "; profile " + std::string(profile_name(*entry.profile)) : "") +
+             (entry.from ? "; from= limits it" : "") +
+             (entry.expires ? "; until " + format_time(*entry.expires * 1000) : "")});
   }
   for (const KeyProblem& problem : seen.problems) {
     out.push_back(

@@ -115,8 +115,11 @@ Result<Config> parse_config(std::string_view text) {
   root.text("state_dir", config.state_dir);
   root.choice("keys_trust", trust, {"strict", "any"});
   root.choice("certificate_expiry", expiry, {"end_sessions", "keep_sessions"});
+  std::string profile(profile_name(config.profile));
+  root.choice("profile", profile, {"core", "standard", "full"});
   root.texts("pass_env", config.pass_env);
   root.text("libssh_backports_acknowledged", config.libssh_backports_acknowledged);
+  config.profile = find_profile(profile).value_or(config.profile);
   config.keys_trust = trust == "any" ? KeysTrust::kAny : KeysTrust::kStrict;
   config.certificate_expiry = expiry == "keep_sessions" ? CertificateExpiry::kKeepSessions
                                                         : CertificateExpiry::kEndSessions;

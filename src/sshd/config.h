@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/profile.h"
 #include "base/result.h"
 
 namespace agentbox::sshd {
@@ -59,6 +60,8 @@ struct Config {
   std::uint32_t box_uid = 1000;       ///< the only user that may dial the link
   std::string audit_sink = "stdout";  ///< or an absolute path
   std::string log_format = "json";    ///< or text
+  /// How many tools a session offers whose key names no profile itself.
+  Profile profile = Profile::kStandard;
   std::vector<std::string> pass_env;  ///< names of the door's variables that commands get
   /// The version of libssh's package whose fixes the operator has looked at and vouches for.
   std::string libssh_backports_acknowledged;

@@ -143,7 +143,7 @@ class Monitor {
   // Sessions.
   void want_session(Client& client, std::uint32_t channel);
   void grant_session(Client& client, std::uint32_t channel);
-  Status start_session(Client& client, std::uint32_t channel, Role role);
+  Status start_session(Client& client, std::uint32_t channel, const AuthVerdict& verdict);
   void deny_session(Client& client, std::uint32_t channel, const std::string& reason);
   void read_session(const std::string& id);
   bool read_one_call(Session& session);

@@ -203,13 +203,13 @@ void Monitor::grant_session(Client& client, std::uint32_t channel) {
     deny_session(client, channel, "the key is not authorised");
     return;
   }
-  if (const Status started = start_session(client, channel, verdict.role); !started.ok()) {
+  if (const Status started = start_session(client, channel, verdict); !started.ok()) {
     log::error("a session could not be made", {{"reason", started.error().what}});
     deny_session(client, channel, "the box could not take the session; try again in a moment");
   }
 }
 
-Status Monitor::start_session(Client& client, std::uint32_t channel, Role role) {
+Status Monitor::start_session(Client& client, std::uint32_t channel, const AuthVerdict& verdict) {
   AB_TRY(stdio, make_socketpair(SOCK_STREAM));
   AB_TRY(log_pipe, make_pipe());
   AB_TRY(records, make_socketpair(SOCK_SEQPACKET));
@@ -217,8 +217,9 @@ Status Monitor::start_session(Client& client, std::uint32_t channel, Role role) 
   AB_CHECK(set_nonblocking(log_pipe.first.get(), true));
   AB_CHECK(set_nonblocking(records.first.get(), true));
   const record::Start start =
-      plan_session(random_hex(kSessionIdBytes), client.credential.key, role, keys_.generation,
-                   passed_environment_, isolation_.summary());
+      plan_session(random_hex(kSessionIdBytes), client.credential.key, verdict.role,
+                   verdict.profile.value_or(config_.profile), keys_.generation, passed_environment_,
+                   isolation_.summary());
   AB_CHECK(send_record(link_.get(), start,
                        {stdio.second.get(), log_pipe.second.get(), records.second.get()}));
   credentials_in_box_.insert(client.credential);

@@ -25,7 +25,7 @@ AuthVerdict decide_key(std::string_view fingerprint, const Address& address, std
   if (entry->from && !entry->from->allows(address)) {
     return {false, "address not allowed for this key"};
   }
-  return {true, "authorised", entry->role};
+  return {true, "authorised", entry->role, entry->profile};
 }
 
 // What of a certificate can change after a login.
@@ -174,12 +174,13 @@ RequestVerdict decide_request(RequestKind kind, std::string_view name, bool star
   return {false, "not offered"};
 }
 
-record::Start plan_session(std::string session, std::string key, Role role,
+record::Start plan_session(std::string session, std::string key, Role role, Profile profile,
                            std::uint64_t generation, const std::vector<std::string>& passed,
                            std::string isolation) {
   record::Start start;
   start.session = std::move(session);
   start.role = role_name(role);
+  start.profile = profile_name(profile);
   start.key = std::move(key);
   start.generation = generation;
   start.isolation = std::move(isolation);

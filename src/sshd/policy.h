@@ -71,7 +71,8 @@ struct AuthRequest {
 struct AuthVerdict {
   bool granted = false;
   std::string_view reason;
-  Role role = Role::kReader;  ///< where granted; of a certificate always agent
+  Role role = Role::kReader;            ///< where granted; of a certificate always agent
+  std::optional<Profile> profile = {};  ///< where the key's line names one
 };
 /// Everything about a certificate is checked here, its CA's signature last: that is the one check
 /// that costs. What cannot be checked here is that the client holds the key.
@@ -96,7 +97,7 @@ struct RequestVerdict {
 /// client's is in it: the type has no place for one. PASSED holds NAME=value pairs of the door's
 /// own environment, ISOLATION what was read of its processes.
 [[nodiscard]] record::Start plan_session(std::string session, std::string key, Role role,
-                                         std::uint64_t generation,
+                                         Profile profile, std::uint64_t generation,
                                          const std::vector<std::string>& passed,
                                          std::string isolation = {});
 

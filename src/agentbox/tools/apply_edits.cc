@@ -390,6 +390,7 @@ Tool apply_edits_tool() {
        .fallback = false},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
   tool.handler = apply_edits_handler;
   tool.may_be_task = true;

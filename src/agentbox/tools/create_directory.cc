@@ -52,6 +52,7 @@ Tool create_directory_tool() {
        .shape = Shape::kOctalMode},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false};
   tool.handler = create_directory;
   return tool;

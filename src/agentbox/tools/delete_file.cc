@@ -80,6 +80,7 @@ Tool delete_file_tool() {
        .fallback = false},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false};
   tool.handler = delete_file;
   return tool;

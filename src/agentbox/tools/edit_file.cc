@@ -210,6 +210,7 @@ Tool edit_file_tool() {
                             .description = "Show the diff only.",
                             .fallback = false});
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
   tool.meta = R"({"anthropic/alwaysLoad":true})";
   tool.handler = edit_file_handler;

@@ -165,6 +165,7 @@ Tool file_info_tool() {
        .fallback = false},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
   tool.handler = file_info;
   return tool;

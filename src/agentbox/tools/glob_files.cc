@@ -199,6 +199,7 @@ Tool glob_files_tool() {
        .maximum = kMaxDepth},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
   tool.handler = glob_files;
   return tool;

@@ -287,6 +287,7 @@ Tool list_directory_tool() {
       {.name = "cursor", .description = "From a previous next_cursor.", .max_length = 8192},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
   tool.handler = list_directory;
   return tool;

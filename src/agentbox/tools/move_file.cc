@@ -71,6 +71,7 @@ Tool move_file_tool() {
        .shape = Shape::kSha256},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
   tool.handler = move_file;
   return tool;

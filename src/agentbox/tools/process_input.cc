@@ -165,6 +165,7 @@ Tool process_input_tool() {
        .maximum = static_cast<double>(kMaxOutputBytes)},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = false, .destructive = false, .idempotent = false, .open_world = false};
   tool.handler = process_input;
   return tool;

@@ -135,6 +135,7 @@ Tool process_kill_tool() {
        .maximum = kMaxGrace},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false};
   tool.handler = process_kill;
   return tool;

@@ -202,6 +202,7 @@ Tool process_list_tool() {
                      .description = "Also list other processes in the box (ps-like).",
                      .fallback = false}};
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
   tool.handler = process_list;
   return tool;

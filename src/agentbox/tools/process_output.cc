@@ -156,6 +156,7 @@ Tool process_output_tool() {
        .fallback = true},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
   tool.handler = process_output;
   return tool;

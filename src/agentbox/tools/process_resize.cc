@@ -55,6 +55,7 @@ Tool process_resize_tool() {
                      .minimum = 1,
                      .maximum = kMaxTerminalSize}};
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kFull;
   tool.hints = {.read_only = false, .destructive = false, .idempotent = true, .open_world = false};
   tool.handler = process_resize;
   return tool;

@@ -201,6 +201,7 @@ Tool process_start_tool() {
       reason_argument(),
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = true};
   tool.meta = R"({"anthropic/alwaysLoad":true})";
   tool.handler = process_start;

@@ -346,6 +346,7 @@ Tool read_file_tool() {
        .fallback = true},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
   tool.meta = R"({"anthropic/alwaysLoad":true,"anthropic/maxResultSizeChars":500000})";
   tool.handler = read_file;

@@ -429,6 +429,7 @@ Tool search_files_tool() {
        .maximum = kMaxTimeout},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
   tool.handler = search_files_handler;
   tool.may_be_task = true;

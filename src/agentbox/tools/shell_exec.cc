@@ -332,6 +332,7 @@ Tool shell_exec_tool() {
        .fallback = false},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = true};
   tool.meta = R"({"anthropic/alwaysLoad":true,"anthropic/maxResultSizeChars":200000})";
   tool.handler = shell_exec;

@@ -62,6 +62,7 @@ constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
 "output_folder":{"type":"string","description":"Where long command output is kept."},
 "version":{"type":"string"},"session":{"type":"string"},
 "role":{"type":"string","description":"Of the key that opened this session."},
+"profile":{"type":"string","enum":["core","standard","full"],"description":"Of the tools that this session offers."},
 "keys_generation":{"type":"integer","description":"Of the set of keys the door knew when this session began."},
 "isolation":{"type":"string","description":"The door's processes as its monitor read them: user, capabilities, filter, what a network child holds."},
 "lifetime":{"type":"string","description":"What outlives what."},
@@ -104,6 +105,7 @@ void add_box(OrderedJson& json, const Box& box) {
   json["version"] = AGENTBOX_VERSION;
   json["session"] = settings.session;
   json["role"] = role_name(settings.role);
+  json["profile"] = profile_name(settings.profile);
   json["keys_generation"] = settings.generation;
   if (!settings.isolation.empty()) {
     json["isolation"] = settings.isolation;
@@ -175,13 +177,14 @@ Tool system_info_tool() {
   tool.title = "System information";
   tool.description =
       "OS, CPU, memory, disk, limits, workspace path, user, interpreters and tools found, box "
-      "version, your key's role, and sandbox metadata "
+      "version, your key's role and profile, and sandbox metadata "
       "(SANDBOX_* variables only).";
   tool.arguments = {{.name = "metrics",
                      .type = ArgumentType::kBoolean,
                      .description = "Also current usage.",
                      .fallback = true}};
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
   tool.handler = system_info;
   return tool;

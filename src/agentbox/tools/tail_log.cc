@@ -145,6 +145,7 @@ Tool tail_log_tool() {
        .fallback = false},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
   tool.handler = tail_log;
   return tool;

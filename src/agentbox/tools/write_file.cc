@@ -156,6 +156,7 @@ Tool write_file_tool() {
        .fallback = true},
   };
   tool.output_schema = kOutputSchema;
+  tool.tier = Tier::kCore;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = true, .open_world = false};
   tool.meta = R"({"anthropic/alwaysLoad":true})";
   tool.handler = write_file_handler;

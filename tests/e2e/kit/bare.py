@@ -9,8 +9,8 @@ from kit.mcp import Session
 
 
 @contextmanager
-def bare_session(folder, **session):
-    """One session of an agent-box whose workspace is folder/ws."""
+def bare_session(folder, profile="full", **session):
+    """One session of an agent-box whose workspace is folder/ws, with every tool that the role agent may call."""
     folder = Path(folder)
     for name in ("ws", "home", "tmp", "out"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -20,6 +20,7 @@ def bare_session(folder, **session):
         "AGENTBOX_HOME": str(folder / "home"),
         "AGENTBOX_TMP": str(folder / "tmp"),
         "AGENTBOX_OUT": str(folder / "out"),
+        "AGENTBOX_PROFILE": profile,
     }
     for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
         if name in os.environ:

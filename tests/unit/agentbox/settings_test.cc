@@ -48,6 +48,14 @@ TEST_CASE("roles are known or refused") {
   CHECK_FALSE(settings_of({"AGENTBOX_ROLE="}).ok());
 }
 
+TEST_CASE("profiles are known or refused") {
+  CHECK(settings_of({}).value().profile == Profile::kStandard);
+  CHECK(settings_of({"AGENTBOX_PROFILE=core"}).value().profile == Profile::kCore);
+  CHECK(settings_of({"AGENTBOX_PROFILE=full"}).value().profile == Profile::kFull);
+  CHECK_FALSE(settings_of({"AGENTBOX_PROFILE=all"}).ok());
+  CHECK_FALSE(settings_of({"AGENTBOX_PROFILE="}).ok());
+}
+
 TEST_CASE("numbers are read whole or refused") {
   CHECK(settings_of({"AGENTBOX_RECORDS_FD=3"}).value().records_fd == 3);
   CHECK(settings_of({"AGENTBOX_GENERATION=18446744073709551615"}).value().generation ==

@@ -297,6 +297,7 @@ TEST_CASE("the spawner's options and a session's variables are checked") {
   REQUIRE(environment.ok());
   CHECK(environment->back() == "A=b\n");
   CHECK((*environment)[5] == "AGENTBOX_ROLE=reader");
+  CHECK((*environment)[6] == "AGENTBOX_PROFILE=standard");
   for (const char* bad : {"AGENTBOX_ROLE=admin", "MCP_WORKSPACE=/", "=x", "noname", "A=\\q"}) {
     CHECK(!session_environment(
                *options,

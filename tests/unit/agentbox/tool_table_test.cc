@@ -2,6 +2,7 @@
 #include "agentbox/tool_table.h"
 
 #include <algorithm>
+#include <set>
 
 #include "agentbox/replies.h"
 #include "support/catch.h"
@@ -59,10 +60,45 @@ TEST_CASE("a table that clients would choke on is refused") {
   CHECK(refused(with([](Tool& tool) { tool.arguments = {{.name = "a"}, {.name = "a"}}; })));
 }
 
+TEST_CASE("each profile holds the tools of the one before it") {
+  const auto names_of = [](Profile profile) {
+    std::set<std::string_view> names;
+    for (const Tool& tool : tools_of(profile)) {
+      names.insert(tool.name);
+    }
+    return names;
+  };
+  const auto core = names_of(Profile::kCore);
+  const auto standard = names_of(Profile::kStandard);
+  const auto full = names_of(Profile::kFull);
+  CHECK(core.size() < standard.size());
+  CHECK(standard.size() < full.size());
+  CHECK(full.size() == all_tools().size());
+  CHECK(std::includes(standard.begin(), standard.end(), core.begin(), core.end()));
+  CHECK(std::includes(full.begin(), full.end(), standard.begin(), standard.end()));
+  CHECK(core.contains("shell_exec"));
+  CHECK_FALSE(core.contains("read_files"));
+  CHECK_FALSE(standard.contains("process_resize"));
+  CHECK(core.contains("system_info"));  // by which the operator's programs prove a key
+}
+
+TEST_CASE("what is an admin's is called by no other key, and offered to it in every profile") {
+  Tool tool = good_tool();
+  tool.tier = Tier::kAdmin;
+  for (const Role role : kRoles) {
+    CHECK(may_call(role, tool) == (role == Role::kAdmin));
+  }
+  for (const Tool& each : tools_of(Profile::kFull)) {
+    if (each.tier == Tier::kAdmin) {
+      CHECK(std::ranges::count(tools_of(Profile::kCore), each.name, &Tool::name) == 1);
+    }
+  }
+}
+
 TEST_CASE("what a reader may call changes nothing by its own word") {
   for (const Tool& tool : all_tools()) {
     INFO(tool.name);
-    CHECK(may_call(Role::kReader, tool) == tool.hints.read_only);
+    CHECK(may_call(Role::kReader, tool) == (tool.hints.read_only && tool.tier != Tier::kAdmin));
     if (tool.hints.read_only) {
       CHECK_FALSE(tool.hints.destructive);
     }

@@ -15,7 +15,8 @@ using namespace agentbox;
 namespace {
 
 record::Start sample_start() {
-  return {"0123abcd", "agent", "SHA256:x", 7, {"LANG=C.UTF-8", "A=b c"}, "monitor: uid 990"};
+  return {"0123abcd", "agent",           "SHA256:x", 7, {"LANG=C.UTF-8", "A=b c"},
+          "full",     "monitor: uid 990"};
 }
 
 }  // namespace
@@ -44,6 +45,7 @@ TEST_CASE("a record comes back as it was sent") {
   CHECK(start.session == "0123abcd");
   CHECK(start.generation == 7);
   CHECK(start.environment == std::vector<std::string>{"LANG=C.UTF-8", "A=b c"});
+  CHECK(start.profile == "full");
   CHECK(start.isolation == "monitor: uid 990");
 
   record::ToolCalled call;

@@ -53,18 +53,22 @@ TEST_CASE("an open quote, a bare value or a missing comma refuses the line") {
   for (const std::string& options :
        {std::string("command=\"echo"), std::string("from=10.0.0.1"),
         std::string("command=\"x\"restrict"), std::string("from=\"10.0.0.0/99\""),
-        std::string("agentbox-role=\"root\""), std::string("expiry-time=\"soon\"")}) {
+        std::string("agentbox-role=\"root\""), std::string("agentbox-profile=\"all\""),
+        std::string("agentbox-profile"), std::string("expiry-time=\"soon\"")}) {
     const auto keys = parse_authorized_keys(options + " " + key_line('a'));
     CHECK(keys.entries.empty());
     CHECK(keys.problems.size() == 1);
   }
 }
 
-TEST_CASE("from=, expiry-time= and agentbox-role= are kept with their key") {
+TEST_CASE("from=, expiry-time=, agentbox-role= and agentbox-profile= are kept with their key") {
   const auto keys = parse_authorized_keys(
-      "from=\"10.0.0.0/8\",expiry-time=\"20300102\",agentbox-role=\"reader\" " + key_line('a'));
+      "from=\"10.0.0.0/8\",expiry-time=\"20300102\",agentbox-role=\"reader\","
+      "agentbox-profile=\"core\" " +
+      key_line('a'));
   REQUIRE(keys.entries.size() == 1);
   CHECK(keys.entries[0].role == Role::kReader);
+  CHECK(keys.entries[0].profile == Profile::kCore);
   CHECK(keys.entries[0].from->allows(Address::parse("10.1.1.1").value()));
   CHECK(*keys.entries[0].expires == 1'893'542'400);
 }

@@ -25,6 +25,7 @@ TEST_CASE("the sample configuration loads and says what the defaults are") {
   CHECK(sample->box_uid == standard.box_uid);
   CHECK(sample->audit_sink == standard.audit_sink);
   CHECK(sample->log_format == standard.log_format);
+  CHECK(sample->profile == standard.profile);
   CHECK(sample->pass_env == standard.pass_env);
   CHECK(sample->limits.connections == standard.limits.connections);
   CHECK(sample->limits.unauthenticated == standard.limits.unauthenticated);
@@ -48,6 +49,8 @@ TEST_CASE("errors name the section, the line and the key") {
   CHECK_FALSE(parse_config("state_dir: state").ok());
   CHECK_FALSE(parse_config("audit: {sink: relative}").ok());
   CHECK_FALSE(parse_config("keys_trust: sometimes").ok());
+  CHECK_FALSE(parse_config("profile: all").ok());
+  CHECK(parse_config("profile: core")->profile == Profile::kCore);
   CHECK_FALSE(parse_config("certificate_expiry: never").ok());
   CHECK(parse_config("certificate_expiry: keep_sessions")->certificate_expiry ==
         CertificateExpiry::kKeepSessions);

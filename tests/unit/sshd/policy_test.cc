@@ -79,9 +79,10 @@ TEST_CASE("a channel has one session") {
 TEST_CASE("a session's plan holds the key's role and the door's variables, and escapes them") {
   const KeySet keys = keys_of("agentbox-role=\"reader\" " + key_line('a'));
   const record::Start start = plan_session("id", keys.entries[0].key.fingerprint(),
-                                           keys.entries[0].role, 9, {"TOKEN=a\nb"});
+                                           keys.entries[0].role, Profile::kCore, 9, {"TOKEN=a\nb"});
   CHECK(start.session == "id");
   CHECK(start.role == "reader");
+  CHECK(start.profile == "core");
   CHECK(start.key == key_fingerprint('a'));
   CHECK(start.generation == 9);
   CHECK(start.environment == std::vector<std::string>{"TOKEN=a\\nb"});
