@@ -130,13 +130,14 @@ void CallPool::fail(CallKey key, std::string code, std::string_view why, std::st
   const Job& job = *jobs_.at(key);
   const std::string words = "the call could not start: " + std::string(why);
   const Tool* tool = job.call.tool;
-  post(CallEnd{.key = key,
-               .result = tool == nullptr ? render_method_failure(std::move(code), words)
-                                         : render_tool_result(tool->name,
-                                                              tool_failure(std::move(code), words,
-                                                                           std::move(hint)),
-                                                              job.call.version),
-               .facts = {}});
+  post(CallEnd{
+      .key = key,
+      .result = job.call.method != nullptr
+                    ? render_method_failure(std::move(code), words)
+                    : render_tool_result(tool->name,
+                                         tool_failure(std::move(code), words, std::move(hint)),
+                                         job.call.version),
+      .facts = {}});
 }
 
 void CallPool::cancel(CallKey key) {
@@ -242,7 +243,7 @@ CallEnd CallPool::run(const Job& job) {
   }
   CallContext context(box_, *job.cancel, std::move(sink));
   RenderedResult result =
-      call.tool != nullptr
+      call.method == nullptr
           ? render_tool_result(call.tool->name, run_handler(*call.tool, call.arguments, context),
                                call.version)
           : render_method_reply(*call.method, run_method(call, context), call.version);

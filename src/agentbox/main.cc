@@ -26,6 +26,7 @@
 #include "agentbox/server.h"
 #include "agentbox/settings.h"
 #include "agentbox/spawner.h"
+#include "agentbox/task_host.h"
 #include "agentbox/tool_table.h"
 #include "base/version.h"
 
@@ -213,6 +214,9 @@ int run(std::span<char*> arguments) {
     const std::string_view first = arguments[1];
     if (first == "spawner") {
       return run_spawner(arguments.subspan(2));
+    }
+    if (first == "task-host") {
+      return run_task_host();
     }
     if (first == "--version") {
       const std::array libraries = {crypto_library(), c_library()};

@@ -2,7 +2,9 @@
 // back.
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,5 +59,15 @@ struct Method {
   int ttl_ms = 0;          ///< that time
   MethodHandler handler = nullptr;
 };
+
+/// The method NAME of the revisions without a handshake (MODERN), or of those with; null: there is
+/// none.
+[[nodiscard]] inline const Method* find_method(std::span<const Method> methods,
+                                               std::string_view name, bool modern) {
+  const auto at = std::find_if(methods.begin(), methods.end(), [&](const Method& one) {
+    return one.name == name && (modern ? one.modern : one.legacy);
+  });
+  return at == methods.end() ? nullptr : &*at;
+}
 
 }  // namespace agentbox::mcp

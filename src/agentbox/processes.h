@@ -58,6 +58,10 @@ class Processes {
   [[nodiscard]] Outcome<JobRecord> start(const JobPlan& plan, const std::string& name, int folder,
                                          CallContext& context, int line = -1) const;
   [[nodiscard]] ProcessWatch watch(const JobRecord& record) const;
+  /// Waits until nothing of it runs any more: true; false where TIME passed or the call was
+  /// cancelled.
+  [[nodiscard]] bool wait_over(const JobRecord& record, std::chrono::milliseconds time,
+                               CallContext& context) const;
   /// SIGTERM, GRACE, SIGKILL to the whole tree, and waits for its end.
   [[nodiscard]] Outcome<Stopped> stop(const JobRecord& record, std::chrono::milliseconds grace,
                                       CallContext& context) const;
@@ -79,8 +83,6 @@ class Processes {
   [[nodiscard]] Outcome<std::uint64_t> type(const JobRecord& record, const std::string& data,
                                             bool close, CallContext& context) const;
   [[nodiscard]] bool wait_forgotten(const JobRecord& record, CallContext& context) const;
-  [[nodiscard]] bool wait_over(const JobRecord& record, std::chrono::milliseconds time,
-                               CallContext& context) const;
 
   Box& box_;
   JobFolder folder_;

@@ -20,6 +20,7 @@ struct VersionFeatures {
   bool resource_links;      ///< content that names a resource
   bool progress_message;    ///< `message` in progress notifications
   bool server_description;  ///< `description` in serverInfo
+  bool core_tasks;          ///< tasks as a part of the protocol, not as an extension
   bool modern;              ///< no handshake: each request says its version; resultType, caching
 };
 
@@ -44,6 +45,8 @@ inline constexpr std::string_view kClientCapabilities =
 inline constexpr std::string_view kLogLevel = "io.modelcontextprotocol/logLevel";
 inline constexpr std::string_view kSubscriptionId = "io.modelcontextprotocol/subscriptionId";
 inline constexpr std::string_view kServerInfo = "io.modelcontextprotocol/serverInfo";
+inline constexpr std::string_view kRelatedTask = "io.modelcontextprotocol/related-task";
+inline constexpr std::string_view kTasksExtension = "io.modelcontextprotocol/tasks";
 inline constexpr std::string_view kError = "agentbox/error";
 }  // namespace meta
 

@@ -1,6 +1,7 @@
 // pure: see replies.h.
 #include "agentbox/replies.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agentbox/jsonrpc.h"
@@ -47,8 +48,22 @@ OrderedJson server_info(Version version) {
   return info;
 }
 
-OrderedJson capabilities(Version /*version*/, std::span<const Method> /*methods*/) {
-  return {{"tools", OrderedJson::object()}, {"logging", OrderedJson::object()}};
+bool has_method(std::span<const Method> methods, std::string_view name) {
+  return std::any_of(methods.begin(), methods.end(),
+                     [&](const Method& one) { return one.name == name; });
+}
+
+OrderedJson capabilities(Version version, std::span<const Method> methods) {
+  const OrderedJson there = OrderedJson::object();
+  OrderedJson all = {{"tools", there}, {"logging", there}};
+  if (features(version).core_tasks && has_method(methods, "tasks/get")) {
+    all["tasks"] = {
+        {"list", there}, {"cancel", there}, {"requests", {{"tools", {{"call", there}}}}}};
+  }
+  if (features(version).modern && has_method(methods, "tasks/get")) {
+    all["extensions"][std::string(meta::kTasksExtension)] = there;
+  }
+  return all;
 }
 
 // What every result of VERSION starts with, and what it ends with.
@@ -95,6 +110,9 @@ OrderedJson tool_entry(const Tool& tool, Version version) {
                             {"destructiveHint", tool.hints.destructive},
                             {"idempotentHint", tool.hints.idempotent},
                             {"openWorldHint", tool.hints.open_world}};
+  }
+  if (has.core_tasks && tool.may_be_task) {
+    entry["execution"] = {{"taskSupport", "optional"}};
   }
   if (has.structured_output && !tool.meta.empty()) {
     entry["_meta"] = parsed(tool.meta);
@@ -271,11 +289,12 @@ RenderedResult render_method_reply(const Method& method, MethodReply reply, Vers
 }
 
 RenderedResult render_method_failure(std::string code, std::string_view message) {
+  const int number = code == "INVALID_ARGUMENT" ? rpc::kInvalidParams : rpc::kInternalError;
   std::string text = code + ": " + std::string(message);
   return {.json = {},
           .failed = true,
           .code = std::move(code),
-          .rpc = RpcFailure{.code = rpc::kInternalError, .message = std::move(text), .data = {}}};
+          .rpc = RpcFailure{.code = number, .message = std::move(text), .data = {}}};
 }
 
 }  // namespace agentbox::mcp

@@ -22,13 +22,6 @@ bool is_modern(const Request& request) {
          envelope->contains(std::string(meta::kProtocolVersion));
 }
 
-const Method* find_method(std::span<const Method> methods, std::string_view name, bool modern) {
-  const auto at = std::find_if(methods.begin(), methods.end(), [&](const Method& one) {
-    return one.name == name && (modern ? one.modern : one.legacy);
-  });
-  return at == methods.end() ? nullptr : &*at;
-}
-
 }  // namespace
 
 Actions Session::on_line(const Line& line, TimePoint now) {

@@ -18,6 +18,7 @@
 #include "agentbox/protocol.h"
 #include "agentbox/replies.h"
 #include "agentbox/settings.h"
+#include "agentbox/task_wishes.h"
 #include "agentbox/tool.h"
 #include "base/record.h"
 
@@ -47,7 +48,7 @@ struct StartCall {
   CallKey key = 0;
   const Tool* tool = nullptr;  ///< with its arguments
   Arguments arguments = {};
-  const Method* method = nullptr;  ///< or this with its parameters
+  const Method* method = nullptr;  ///< or this with its parameters; both: this runs the tool
   Json params = {};
   Role role = Role::kAgent;
   bool wants_progress = false;
@@ -102,7 +103,7 @@ class Session {
     TimePoint sent;               ///< when that was, or the call's start
   };
   struct Call {
-    const Tool* tool = nullptr;  ///< one of the two
+    const Tool* tool = nullptr;  ///< one of the two, or both: a tool as a task
     const Method* method = nullptr;
     Version version = Version::k2025_11_25;
     RequestId id;
@@ -141,6 +142,9 @@ class Session {
   void call_tool(const Request& request, const Context& context, Actions& out);
   void start_call(const Request& request, const Tool& tool, const Json& given,
                   const Context& context, Actions& out);
+  /// What runs a call of TOOL as a task; nothing where it is to be a plain call.
+  [[nodiscard]] const Method* task_method(const Tool& tool, TaskWish wish,
+                                          const Context& context) const;
   void start_method(const Request& request, const Method& method, const Context& context,
                     Actions& out);
   /// Starts CALL, or ends it at once where it is refused or has FAILURE.

@@ -51,9 +51,11 @@ std::uint64_t microseconds_between(TimePoint start, TimePoint end) {
       std::chrono::duration_cast<std::chrono::microseconds>(end - start).count());
 }
 
-// Of a tool a failure is a result, of a method an error.
-RenderedResult render_failure(const Tool* tool, const ToolError& failure, Version version) {
-  if (tool != nullptr) {
+// Of a tool a failure is a result, of a method an error, and so it is where a client asked for a
+// task and for nothing else.
+RenderedResult render_failure(const Tool* tool, const Method* method, const ToolError& failure,
+                              Version version) {
+  if (tool != nullptr && (method == nullptr || features(version).modern)) {
     return render_tool_result(tool->name, failed(failure), version);
   }
   return render_method_failure(failure.code, failure.message);
@@ -78,7 +80,8 @@ Session::Call Session::call_of(const Request& request, const Context& context,
 }
 
 std::optional<ToolError> Session::refusal(const Call& call) const {
-  if (call.tool != nullptr ? !may_call(role_, *call.tool) : !may_ask(role_, *call.method)) {
+  if ((call.tool != nullptr && !may_call(role_, *call.tool)) ||
+      (call.method != nullptr && !may_ask(role_, *call.method))) {
     const bool admins = call.tool != nullptr && call.tool->tier == Tier::kAdmin;
     return ToolError{.code = "FORBIDDEN",
                      .message = "the key of this session has the role " +
@@ -104,9 +107,18 @@ std::optional<ToolError> Session::refusal(const Call& call) const {
 
 void Session::start_call(const Request& request, const Tool& tool, const Json& given,
                          const Context& context, Actions& out) {
+  const TaskWish wish = task_wish(request.params, context.version);
+  StartCall start{.tool = &tool, .method = task_method(tool, wish, context)};
+  if (wish == TaskWish::kAsked && start.method == nullptr) {
+    reply_error(context, request.id.json, rpc::kMethodNotFound,
+                "Method not found: " + std::string(tool.name) + " can't be called as a task", out);
+    return;
+  }
   auto arguments = read_arguments(tool.arguments, given);
   std::optional<ToolError> failure;
-  StartCall start{.tool = &tool};
+  if (start.method != nullptr) {
+    start.params = request.params;
+  }
   if (arguments.ok()) {
     start.arguments = std::move(arguments).value();
   } else {
@@ -114,6 +126,11 @@ void Session::start_call(const Request& request, const Tool& tool, const Json& g
   }
   begin(request, call_of(request, context, tool.name, given), std::move(start), std::move(failure),
         out);
+}
+
+const Method* Session::task_method(const Tool& tool, TaskWish wish, const Context& context) const {
+  const Method* method = find_method(methods_, "tools/call", features(context.version).modern);
+  return wish == TaskWish::kNone || !tool.may_be_task ? nullptr : method;
 }
 
 void Session::start_method(const Request& request, const Method& method, const Context& context,
@@ -147,7 +164,8 @@ void Session::begin(const Request& request, Call call, StartCall start,
   by_id_.emplace(request.id, key);
   calls_.emplace(key, std::move(call));
   if (failure) {
-    auto done = on_call_done(key, render_failure(start.tool, *failure, version), {}, now);
+    auto done =
+        on_call_done(key, render_failure(start.tool, start.method, *failure, version), {}, now);
     std::move(done.begin(), done.end(), std::back_inserter(out));
     return;
   }
@@ -297,7 +315,7 @@ Actions Session::abandon_calls(TimePoint now) {
     out.emplace_back(CancelCall{key});
     out.emplace_back(SendRecord{call.record});
     reply(call.batch, id.json,
-          reply_line(id.json, render_failure(call.tool, failure, call.version)), out);
+          reply_line(id.json, render_failure(call.tool, call.method, failure, call.version)), out);
   }
   return out;
 }

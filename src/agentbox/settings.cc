@@ -116,6 +116,7 @@ std::vector<std::string> settings_environment(const Settings& settings) {
       "AGENTBOX_SESSION=" + settings.session,
       "AGENTBOX_ROLE=" + std::string(role_name(settings.role)),
       "AGENTBOX_PROFILE=" + std::string(profile_name(settings.profile)),
+      "AGENTBOX_PROFILE=" + std::string(profile_name(settings.profile)),
       "AGENTBOX_GENERATION=" + std::to_string(settings.generation),
       "AGENTBOX_ISOLATION=" + settings.isolation,
   };
