@@ -1,6 +1,8 @@
 """What is published of each tool holds: its results conform to its output schema, and what its input
 schema allows and forbids the server takes and refuses."""
 import json
+import os
+import random
 import re
 
 import pytest
@@ -85,7 +87,8 @@ CALLS = [
     ("system_info", {"metrics": False}),
 ]
 # The words of the reader of arguments, as against those of a tool that was reached.
-REFUSED = re.compile(r'\w+: INVALID_ARGUMENT: ("\w+", item \d+: )?("\w+" (must|is missing|has \d+)|unknown argument )')
+REFUSED = re.compile(
+    r'\w+: INVALID_ARGUMENT: ("\w+"(, item \d+)?: )*("\w+" (must|is missing|is given twice|has \d+)|unknown argument )')
 
 # What a tool needs besides the argument that is tried; nothing here does any harm.
 HARMLESS = {
@@ -228,3 +231,158 @@ def test_what_the_schema_forbids_is_refused(session, tools):
             assert not Draft202012Validator(tool["inputSchema"]).is_valid(arguments), (tool["name"], arguments)
             taken, text = tried(session, tool, arguments)
             assert not taken, (tool["name"], json.dumps(arguments)[:200], text[:300])
+
+
+# Generated arguments: what a validator says of them and what the reader does are the same, but for the
+# other names and spellings that arguments.h promises, which are undone here before the validator is asked.
+
+ALIASES = {
+    "file_path": "path", "filepath": "path", "directory": "path", "cmd": "command", "workdir": "cwd", "exec_dir": "cwd",
+    "working_directory": "cwd", "old_text": "old_string", "oldText": "old_string", "new_text": "new_string",
+    "newText": "new_string", "timeout_ms": "timeout_seconds",
+}
+FLAGS = {"true": True, "True": True, "1": True, "false": False, "False": False, "0": False}
+NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
+# Texts of these could do something: only harmless ones are tried.
+TEXTS = {
+    "command": ["true", "true; true"], "code": ["1"], "cwd": [".", "nope"], "confirm": ["RESET"], "path": ["nope/nope"],
+    "base_dir": ["nope"], "destination": ["nope/there"], "source": ["nope"], "process_id": ["nope"], "context_id": ["nope"],
+}
+ROUNDS = int(os.environ.get("AGENTBOX_TEST_SCHEMA_ROUNDS", "40"))
+SEED = int(os.environ.get("AGENTBOX_TEST_SCHEMA_SEED", str(random.SystemRandom().randrange(2**32))))
+
+
+def plain(about, value):
+    """VALUE as the reader takes it: the other spellings undone, and nothing else."""
+    kind = about["type"]
+    if kind in ("integer", "number") and isinstance(value, str) and NUMBER.fullmatch(value):
+        return float(value) if kind == "number" or not re.fullmatch(r"-?\d+", value) else int(value)
+    if kind == "boolean" and not isinstance(value, bool):
+        return FLAGS.get(value if isinstance(value, str) else json.dumps(value), value)
+    if kind in ("array", "object") and isinstance(value, str) and value[:1] == ("[" if kind == "array" else "{"):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return value
+    scalars = about["items"] if kind == "array" else about.get("additionalProperties")
+    if kind == "object" and "properties" in about:
+        flag = FLAGS.get(value if isinstance(value, str) else json.dumps(value), None)
+        return {} if flag is not None else plain_arguments(about, value) if isinstance(value, dict) else value
+    if kind == "array" and isinstance(value, list):
+        if scalars["type"] == "object":
+            return [plain_arguments(scalars, item) if isinstance(item, dict) else item for item in value]
+        return [plain_text(item) for item in value]
+    if kind == "object" and isinstance(value, dict):
+        return {name: plain_text(item) for name, item in value.items()}
+    return value
+
+
+def plain_text(value):
+    return json.dumps(value) if isinstance(value, (bool, int, float)) else value
+
+
+def plain_arguments(schema, arguments):
+    """The same of all of them; None where one is given twice, which no schema can forbid."""
+    properties = schema["properties"]
+    out = {}
+    for name, value in arguments.items():
+        if name not in properties and ALIASES.get(name) in properties:
+            scale = 0.001 if name == "timeout_ms" else 1
+            name = ALIASES[name]
+            value = plain(properties[name], value)
+            if scale != 1 and isinstance(value, (int, float)) and not isinstance(value, bool):
+                value *= scale
+        if name in properties:
+            if value is None and name not in schema.get("required", []):
+                continue
+            value = plain(properties[name], value)
+        if name in out:
+            return None
+        out[name] = value
+    return out
+
+
+def beyond_the_reader(about, value):
+    """Whether the reader must refuse what no bound of the schema forbids: it counts a text's bytes where the schema counts
+    characters, and its whole numbers have 64 bits."""
+    if isinstance(value, (int, float)):
+        return about.get("type") == "integer" and not -(2**63) <= value < 2**63
+    if isinstance(value, str):
+        return "maxLength" in about and len(value) <= about["maxLength"] < len(value.encode())
+    if isinstance(value, dict):
+        inner = about.get("properties", {})
+        return any(beyond_the_reader(inner.get(name, {}), item) for name, item in value.items())
+    return isinstance(value, list) and any(beyond_the_reader(about.get("items", {}), item) for item in value)
+
+
+def some_text(dice, name, about):
+    if name in TEXTS:
+        return dice.choice(TEXTS[name])
+    if "enum" in about:
+        return dice.choice([*about["enum"], "no such thing"])
+    if "pattern" in about:
+        return dice.choice(["644", "0755", "a" * 64, "0" * 63, "name-1", "9" * 5, "", "-x", "0" * 65])
+    most = about.get("maxLength", 40)
+    length = dice.choice([0, 1, 2, 7, most - 1, most, most + 1] if most < 3000 else [0, 1, 2, 7])
+    return "".join(dice.choice("ab9 ./é") for _ in range(length))
+
+
+def some_number(dice, about):
+    low, high = about.get("minimum", -5), about.get("maximum", 100_000)
+    near = [low, low + 1, low - 1, high, high - 1, high + 1, (low + high) / 2, low + 0.5, dice.uniform(low, high), -(2**63), 2**63, 1e300]
+    return dice.choice(near)
+
+
+def some_value(dice, name, about, depth=0):
+    """A value that the schema allows, one that it almost allows, or another spelling of either."""
+    if dice.random() < 0.08:
+        return dice.choice([None, True, 0, 1, 2, "", "x", "true", "7", "7.0", "[]", "{}", "[1", [], {}, [None], {"a": None}, 1.5])
+    kind = about["type"]
+    if kind == "string":
+        value = some_text(dice, name, about)
+    elif kind in ("integer", "number"):
+        value = some_number(dice, about)
+    elif kind == "boolean":
+        value = dice.choice([True, False])
+    elif kind == "array":
+        item = about["items"]
+        count = dice.choice([about.get("minItems", 0), 1, 2] + ([about["maxItems"] + 1] if about.get("maxItems", 1000) < 100 else []))
+        value = [some_arguments(dice, item) if item["type"] == "object" else some_value(dice, name, item) for _ in range(count)]
+    elif "properties" in about:
+        value = some_arguments(dice, about)
+    else:
+        value = {dice.choice(["A", "B_1", "é"]): some_value(dice, name, {"type": "string"}) for _ in range(dice.randrange(3))}
+    if dice.random() < 0.15 and kind != "string":
+        value = json.dumps(value)
+    return value
+
+
+def some_arguments(dice, schema):
+    required = schema.get("required", [])
+    out = {}
+    for name, about in schema["properties"].items():
+        if dice.random() < (0.97 if name in required or name in TEXTS else 0.3):
+            spelling = dice.choice([other for other, one in ALIASES.items() if one == name] or [name]) if dice.random() < 0.1 else name
+            out[spelling] = some_value(dice, name, about)
+    if dice.random() < 0.05:
+        out[dice.choice(["pth", "Command", "x", *ALIASES])] = "true"
+    return out
+
+
+def test_a_validator_and_the_reader_agree_on_generated_arguments(session, tools):
+    dice = random.Random(SEED)
+    verdicts = {True: 0, False: 0}
+    for tool in tools.values():
+        validator = Draft202012Validator(tool["inputSchema"])
+        for _ in range(ROUNDS):
+            arguments = some_arguments(dice, tool["inputSchema"])
+            meant = plain_arguments(tool["inputSchema"], arguments)
+            if meant is not None and beyond_the_reader(tool["inputSchema"], meant):
+                meant = None
+            valid = meant is not None and validator.is_valid(meant)
+            taken, text = tried(session, tool, arguments)
+            verdicts[valid] += 1
+            if taken != valid:
+                pytest.fail(f"AGENTBOX_TEST_SCHEMA_SEED={SEED}: {tool['name']}: the validator says {valid}, the reader {taken}\n"
+                            f"{json.dumps(arguments)[:2000]}\n{text[:500]}", pytrace=False)
+    assert min(verdicts.values()) > sum(verdicts.values()) / 10, verdicts  # else the dice miss what they are for
