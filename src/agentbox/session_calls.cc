@@ -83,13 +83,12 @@ std::optional<ToolError> Session::refusal(const Call& call) const {
   if ((call.tool != nullptr && !may_call(role_, *call.tool)) ||
       (call.method != nullptr && !may_ask(role_, *call.method))) {
     const bool admins = call.tool != nullptr && call.tool->tier == Tier::kAdmin;
-    return ToolError{.code = "FORBIDDEN",
-                     .message = "the key of this session has the role " +
-                                std::string(role_name(role_)) +
-                                (admins ? ", and this is for the role admin alone"
-                                        : ", which may call read-only tools only"),
-                     .hint = admins ? "Use a key with the role admin"
-                                    : "Use a key with the role agent"};
+    return ToolError{
+        .code = "FORBIDDEN",
+        .message = "the key of this session has the role " + std::string(role_name(role_)) +
+                   (admins ? ", and this is for the role admin alone"
+                           : ", which may call read-only tools only"),
+        .hint = admins ? "Use a key with the role admin" : "Use a key with the role agent"};
   }
   if (refusing_) {
     return ToolError{.code = "SHUTTING_DOWN",

@@ -1,5 +1,5 @@
-// edge: what lies in the output folder or comes from /proc and is read back: plans, records of jobs
-// and uploads, journals, lines. The first byte chooses which.
+// edge: what lies in the output folder or comes from /proc and is read back: plans, records of
+// jobs, tasks and uploads, journals, lines. The first byte chooses which.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -8,6 +8,7 @@
 #include "agentbox/job_record.h"
 #include "agentbox/journal.h"
 #include "agentbox/process_stat.h"
+#include "agentbox/task_record.h"
 #include "agentbox/upload_record.h"
 
 using namespace agentbox::mcp;
@@ -42,6 +43,23 @@ void try_upload(std::string_view text) {
   }
 }
 
+void try_task(std::string_view text) {
+  const auto record = decode_task_record(text);
+  if (record.ok()) {
+    const auto again = decode_task_record(encode_task_record(*record));
+    check(again.ok() && encode_task_record(*again) == encode_task_record(*record));
+  }
+}
+
+void try_task_end(std::string_view text) {
+  const auto end = decode_task_end(text);
+  if (end.ok() && !end->cancelled) {
+    const auto again =
+        decode_task_end(encode_task_end(end->ended_ms, end->is_error, dump_json(end->result)));
+    check(again.ok() && again->result == end->result && again->is_error == end->is_error);
+  }
+}
+
 void try_journal(std::string_view text) {
   const auto journal = decode_journal(text);
   if (journal.ok()) {
@@ -66,6 +84,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 'u':
       try_upload(rest);
+      break;
+    case 't':
+      try_task(rest);
+      break;
+    case 'e':
+      try_task_end(rest);
       break;
     case 'j':
       try_journal(rest);

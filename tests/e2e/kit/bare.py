@@ -9,8 +9,8 @@ from kit.mcp import Session
 
 
 @contextmanager
-def bare_session(folder, profile="full", **session):
-    """One session of an agent-box whose workspace is folder/ws, with every tool that the role agent may call."""
+def bare_session(folder, profile="full", role="agent", **session):
+    """One session of an agent-box whose workspace is folder/ws, with every tool that ROLE may call."""
     folder = Path(folder)
     for name in ("ws", "home", "tmp", "out"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -21,6 +21,7 @@ def bare_session(folder, profile="full", **session):
         "AGENTBOX_TMP": str(folder / "tmp"),
         "AGENTBOX_OUT": str(folder / "out"),
         "AGENTBOX_PROFILE": profile,
+        "AGENTBOX_ROLE": role,
     }
     for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
         if name in os.environ:
