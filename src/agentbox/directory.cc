@@ -65,22 +65,9 @@ IgnoreRules read_ignore_rules(int folder) {
   return IgnoreRules(text.ok() ? std::string_view(*text) : "");
 }
 
-UniqueFd open_below(int top, const std::string& path) {
-  UniqueFd here(::openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  std::string_view rest = path;
-  while (here.valid() && !rest.empty()) {
-    const std::size_t end = std::min(rest.find('/'), rest.size());
-    const std::string name(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    here = UniqueFd(
-        ::openat(here.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  }
-  return here;
-}
-
 class Lister {
  public:
-  Lister(int top, const ListRequest& request) : top_(top), request_(request) {}
+  Lister(const UniqueFd& top, const ListRequest& request) : top_(top), request_(request) {}
 
   Listing run() {
     pending_.push_back({.path = "", .depth = 1, .ignore = scopes_above()});
@@ -166,7 +153,7 @@ class Lister {
     }
   }
 
-  int top_;
+  const UniqueFd& top_;
   const ListRequest& request_;
   Listing listing_;
   std::size_t visited_ = 0;
@@ -181,13 +168,25 @@ struct Place {
 Place place_of(const UniqueFd& folder, const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) {
-    return {.folder = open_below(folder.get(), ""), .name = path};
+    return {.folder = open_below(folder, ""), .name = path};
   }
-  return {.folder = open_below(folder.get(), path.substr(0, slash)),
-          .name = path.substr(slash + 1)};
+  return {.folder = open_below(folder, path.substr(0, slash)), .name = path.substr(slash + 1)};
 }
 
 }  // namespace
+
+UniqueFd open_below(const UniqueFd& folder, const std::string& path) {
+  UniqueFd here(::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::string_view rest = path;
+  while (here.valid() && !rest.empty()) {
+    const std::size_t end = std::min(rest.find('/'), rest.size());
+    const std::string name(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    here = UniqueFd(
+        ::openat(here.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+  return here;
+}
 
 std::vector<IgnoreAbove> find_ignore_above(const Workspace& workspace, const BoxPath& path) {
   std::vector<std::string> names;
@@ -220,7 +219,7 @@ std::vector<IgnoreAbove> find_ignore_above(const Workspace& workspace, const Box
 }
 
 Listing list_folder(const UniqueFd& folder, const ListRequest& request) {
-  return Lister(folder.get(), request).run();
+  return Lister(folder, request).run();
 }
 
 bool fill_info(const UniqueFd& folder, Entry& entry) {

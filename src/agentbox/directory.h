@@ -57,6 +57,10 @@ struct ListRequest {
 [[nodiscard]] std::vector<IgnoreAbove> find_ignore_above(const Workspace& workspace,
                                                          const BoxPath& path);
 
+/// Opens the folder PATH (empty: itself) below FOLDER; no part of it may be a link. Not valid where
+/// that fails, errno saying why.
+[[nodiscard]] UniqueFd open_below(const UniqueFd& folder, const std::string& path);
+
 /// Fills ENTRY's info, from the folder it was listed in. False where it is gone.
 bool fill_info(const UniqueFd& folder, Entry& entry);
 
