@@ -106,6 +106,19 @@ class Session:
         assert not result.get("isError"), result
         return result["structuredContent"]
 
+    def text(self, tool, arguments=None, seconds=20.0):
+        """The text of a tool that succeeds."""
+        result = self.request("tools/call", {"name": tool, "arguments": arguments or {}}, seconds)
+        assert not result.get("isError"), result
+        return result["content"][0]["text"]
+
+    def refused(self, tool, arguments, code, seconds=20.0):
+        """The text of a tool's error, whose code must be this: complete, and with nothing structured beside it."""
+        result = self.request("tools/call", {"name": tool, "arguments": arguments}, seconds)
+        assert result.get("isError") and "structuredContent" not in result, result
+        assert result["_meta"]["agentbox/error"]["code"] == code, result
+        return result["content"][0]["text"]
+
     def shell(self, command, seconds=20.0, **arguments):
         return self.call("shell_exec", {"command": command, **arguments}, seconds)
 
