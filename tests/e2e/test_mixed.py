@@ -1,4 +1,5 @@
 """Many calls of all kinds at once, some of them cancelled: each is answered once, or cancelled and silent."""
+import json
 import os
 import random
 import time
@@ -13,35 +14,82 @@ SECONDS = float(os.environ.get("AGENTBOX_TEST_MIXED_SECONDS", "8"))
 IN_FLIGHT = 32
 
 
-def some_call(chance):
-    """A tool and its arguments; all calls share a few files, so that they meet."""
-    name = f"f{chance.randrange(4)}"
-    return chance.choice(
-        [
-            ("shell_exec", {"command": "echo $$; cat /dev/null"}),
-            ("shell_exec", {"command": f"sleep {chance.random() * 0.3:.2f} & sleep {chance.random() * 0.3:.2f}"}),
-            ("shell_exec", {"command": "seq 1 20000; sleep 5", "timeout_seconds": 0.2}),
-            ("shell_exec", {"command": "setsid sleep 30 & exec cat", "stdin": "x" * 1000}),
-            ("write_file", {"path": name, "content": f"{chance.random()}\n" * 50, "fsync": False}),
-            ("write_file", {"path": f"d/{name}", "content": "one two\n", "append": True}),
-            ("read_file", {"path": name}),
-            ("edit_file", {"path": name, "old_string": "0.", "new_string": "1.", "replace_all": True}),
-            ("list_directory", {"depth": 3}),
-            ("search_files", {"pattern": "0\\.[1-5]"}),
-            ("glob_files", {"pattern": "**/f*"}),
-            ("read_file", {"path": "../outside"}),
-            ("no_such_tool", {}),
-        ]
-    )
+def some_file(chance):
+    return f"f{chance.randrange(4)}"
+
+
+def some_job(chance):
+    return f"job{chance.randrange(3)}"
+
+
+# For each tool, calls that may be made of it: a list of arguments, made anew each time. All share a few names, so that they meet.
+CALLS = {
+    "shell_exec": lambda chance: [
+        {"command": "echo $$; cat /dev/null"},
+        {"command": f"sleep {chance.random() * 0.3:.2f} & sleep {chance.random() * 0.3:.2f}"},
+        {"command": "seq 1 20000; sleep 5", "timeout_seconds": 0.2},
+        {"command": "setsid sleep 30 & exec cat", "stdin": "x" * 1000},
+        {"command": "echo on a terminal; sleep 0.2", "tty": True, "yield_seconds": 0.1},
+    ],
+    "process_start": lambda chance: [
+        {"command": "echo up; cat", "name": some_job(chance), "wait_seconds": 0.1},
+        {"command": "seq 1 2000; exit 3", "wait_seconds": 0},
+        {"command": "trap '' TERM; sleep 3", "name": some_job(chance), "wait_for": "never", "wait_seconds": 0.1},
+    ],
+    "process_list": lambda _: [{}, {"all": False, "system": True}],
+    "process_output": lambda chance: [
+        {"process_id": some_job(chance)}, {"process_id": some_job(chance), "cursor": 1, "wait_seconds": 0.2, "wait_for": "exit"},
+        {"process_id": some_job(chance), "tail_lines": 3}],
+    "process_input": lambda chance: [
+        {"process_id": some_job(chance), "data": "tea\n", "wait_seconds": 0.1}, {"process_id": some_job(chance), "eof": True, "wait_seconds": 0}],
+    "process_kill": lambda chance: [
+        {"name": some_job(chance), "force": True}, {"name": some_job(chance), "grace_seconds": 0.1}, {"name": some_job(chance), "signal": "SIGCONT"}],
+    "process_resize": lambda chance: [{"process_id": some_job(chance), "cols": 80, "rows": 24}],
+    "write_file": lambda chance: [
+        {"path": some_file(chance), "content": f"{chance.random()}\n" * 50, "fsync": False},
+        {"path": f"d/{some_file(chance)}", "content": "one two\n", "append": True}],
+    "read_file": lambda chance: [{"path": some_file(chance)}, {"path": f"d/{some_file(chance)}", "tail": 3}, {"path": "../outside"}],
+    "read_files": lambda chance: [{"paths": ["f0", "f1", "nope", "d/f2", "../outside"]}],
+    "edit_file": lambda chance: [{"path": some_file(chance), "old_string": "0.", "new_string": "1.", "replace_all": True}],
+    "apply_edits": lambda chance: [{"operations": [
+        {"op": "write", "path": some_file(chance), "content": "0.5\n"}, {"op": "mkdir", "path": "d/e"},
+        {"op": "move", "path": some_file(chance), "destination": f"d/e/{some_file(chance)}"}]}],
+    "apply_patch": lambda chance: [{"patch": f"*** Begin Patch\n*** Update File: {some_file(chance)}\n@@\n-0.5\n+0.25\n*** End Patch\n"}],
+    "list_directory": lambda _: [{"depth": 3}],
+    "search_files": lambda _: [{"pattern": "0\\.[1-5]"}],
+    "glob_files": lambda _: [{"pattern": "**/f*"}],
+    "file_info": lambda chance: [{"path": some_file(chance), "sha256": True}],
+    "create_directory": lambda chance: [{"path": f"d/{chance.randrange(3)}/x"}],
+    "move_file": lambda chance: [{"source": some_file(chance), "destination": f"d/{some_file(chance)}"}],
+    "delete_file": lambda chance: [{"path": f"d/{some_file(chance)}"}, {"path": "d", "recursive": True}],
+    "tail_log": lambda chance: [{"path": some_file(chance), "follow_seconds": 0.2}, {"path": some_file(chance), "start_offset": 0, "follow_seconds": 0}],
+    "download_chunk": lambda chance: [{"path": some_file(chance), "file_sha256": True}],
+    "upload_chunk": lambda chance: [
+        {"path": some_file(chance), "data": "MC41Cg==", "total_size": 4}, {"path": f"d/{some_file(chance)}", "data": "MC41Cg=="}],
+    "list_blobs": lambda _: [{}],
+    "write_random_blob": lambda chance: [{"name": f"blob{chance.randrange(2)}", "size_bytes": 100_000}],
+    "read_blob": lambda chance: [{"name": f"blob{chance.randrange(2)}"}],
+    "system_info": lambda _: [{}],
+}
+# Half of all calls are of these: they run long enough to be cancelled.
+OFTEN = ["shell_exec", "write_file", "search_files", "process_start"]
+
+
+def some_call(chance, tools):
+    """A tool and its arguments."""
+    tool = chance.choice(OFTEN if len(tools) > 1 and chance.random() < 0.5 else tools)
+    return (tool, chance.choice(CALLS[tool](chance))) if tool in CALLS else (tool, {})
 
 
 class Caller:
-    def __init__(self, session, seed):
+    def __init__(self, session, tools, seed):
         self.session = session
+        self.tools = [*tools, "no_such_tool"]
+        self.never_called = list(self.tools)
         self.chance = random.Random(seed)
         self.open = set()
         self.cancelled = set()
-        self.started = []
+        self.started = {}  # number of a call to its tool
         self.seen = 0
 
     def take_answers(self):
@@ -53,9 +101,9 @@ class Caller:
     def turn(self):
         self.take_answers()
         while len(self.open) < IN_FLIGHT:
-            tool, arguments = some_call(self.chance)
+            tool, arguments = some_call(self.chance, [self.never_called.pop()] if self.never_called else self.tools)
             number = self.session.start("tools/call", {"name": tool, "arguments": arguments})
-            self.started.append(number)
+            self.started[number] = tool
             self.open.add(number)
             if self.chance.random() < 0.15:
                 self.cancel(self.chance.choice(sorted(self.open)))
@@ -67,11 +115,13 @@ class Caller:
 
 
 def test_each_of_many_mixed_calls_is_answered_once_or_cancelled(tmp_path):
-    (tmp_path / "outside").write_text("secret", encoding="utf-8")
+    (tmp_path / "outside").write_text("our secret", encoding="utf-8")
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")  # pytest shows it where the test fails
     with bare_session(tmp_path) as session:
-        caller = Caller(session, seed)
+        tools = [tool["name"] for tool in session.request("tools/list")["tools"]]
+        assert sorted(tools) == sorted(CALLS), "each tool has its calls in CALLS, and no other"
+        caller = Caller(session, tools, seed)
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
             caller.turn()
@@ -81,9 +131,11 @@ def test_each_of_many_mixed_calls_is_answered_once_or_cancelled(tmp_path):
         left = descendants(session.process.pid)  # what commands left behind ends with the session
         answers = Counter(message["id"] for message in session.lines if "id" in message)
         assert session.finish() == 0
-    assert not [process for process in left if alive(process.pid)]
-    twice = [number for number, times in answers.items() if times > 1]
-    unanswered = [number for number in caller.started if number not in answers and number not in caller.cancelled]
+    wait_until("all that it started is gone", lambda: not [process for process in left if alive(process.pid)])
+    secret = [message for message in session.lines if "our secret" in json.dumps(message)]
+    assert not secret, secret
+    twice = [(number, caller.started.get(number)) for number, times in answers.items() if times > 1]
+    unanswered = [(number, tool) for number, tool in caller.started.items() if number not in answers and number not in caller.cancelled]
     assert not twice and not unanswered, (seed, twice, unanswered)
     assert "Sanitizer" not in session.stderr.decode(errors="replace"), session.stderr
-    assert len(caller.started) > IN_FLIGHT and caller.cancelled
+    assert caller.cancelled and set(caller.started.values()) >= {*tools, "no_such_tool"}
