@@ -12,3 +12,6 @@ set(AGENTBOX_BOX_SOURCES
   program_plan.cc remover.cc session_commands.cc spawner.cc spawner_options.cc spill.cc task_host.cc task_methods.cc tasks.cc terminal.cc text_search.cc
   timestamps.cc transaction.cc transaction_undo.cc tree_diff.cc tree_guard.cc tree_watch.cc tree_watch_settle.cc uploads.cc
   watched_tree.cc workspace.cc)
+# Code contexts.
+list(APPEND AGENTBOX_BOX_TEXT_SOURCES context_driver.cc context_state.cc context_wire.cc context_words.cc)
+list(APPEND AGENTBOX_BOX_SOURCES context_host.cc context_recorder.cc contexts.cc interpreter.cc)

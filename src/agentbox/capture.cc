@@ -85,6 +85,16 @@ HeadTail::Pieces HeadTail::pieces() const {
           .omitted = total_ - head.size() - tail.size()};
 }
 
+HeadTail HeadTail::of(const Pieces& pieces) {
+  HeadTail stream(0);
+  stream.head_cap_ = pieces.head.size();
+  stream.tail_cap_ = pieces.tail.size();
+  stream.head_ = pieces.head;
+  stream.tail_ = pieces.tail;
+  stream.total_ = pieces.head.size() + pieces.tail.size() + pieces.omitted;
+  return stream;
+}
+
 std::string omission_marker(std::uint64_t omitted, std::string_view where) {
   return "[... " + std::to_string(omitted) + " bytes omitted; " + std::string(where) + " ...]\n";
 }

@@ -27,6 +27,8 @@ class HeadTail {
   /// What is kept. Where something was cut, the cut lies between lines, or at least between
   /// characters, so a little less than CAP comes out.
   [[nodiscard]] Pieces pieces() const;
+  /// What has these pieces.
+  [[nodiscard]] static HeadTail of(const Pieces& pieces);
 
  private:
   std::size_t head_cap_;

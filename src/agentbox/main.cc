@@ -20,6 +20,7 @@
 
 #include "agentbox/box.h"
 #include "agentbox/call_pool.h"
+#include "agentbox/context_host.h"
 #include "agentbox/job_host.h"
 #include "agentbox/limits.h"
 #include "agentbox/method_table.h"
@@ -217,6 +218,10 @@ int run(std::span<char*> arguments) {
     }
     if (first == "task-host") {
       return run_task_host();
+    }
+    if (first == kContextHostWord) {
+      keep_memory_small();
+      return run_context_host();
     }
     if (first == "--version") {
       const std::array libraries = {crypto_library(), c_library()};

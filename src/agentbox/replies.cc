@@ -25,6 +25,8 @@ constexpr std::string_view kInstructions =
     "workspace or absolute inside it. "
     "Prefer them to cat, echo and ls: writes are atomic, and binary content passes as base64. "
     "if_sha256 makes a change only if nobody else changed the file.\n"
+    "- code_execute runs python, node or bash code in an interpreter that keeps its state for later "
+    "calls and sessions.\n"
     "- tail_log follows a file that grows, and returns where to go on.\n"
     "- list_blobs, write_random_blob and read_blob make and hash test files, to prove that the "
     "workspace outlives the machine.\n"

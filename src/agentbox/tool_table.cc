@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "agentbox/tools/code_tools.h"
 #include "agentbox/tools/tools.h"
 
 namespace agentbox::mcp {
@@ -108,6 +109,10 @@ std::vector<Tool> all_tools() {
   tools.push_back(search_files_tool());
   tools.push_back(download_chunk_tool());
   tools.push_back(upload_chunk_tool());
+  tools.push_back(code_execute_tool());
+  tools.push_back(code_context_create_tool());
+  tools.push_back(code_context_list_tool());
+  tools.push_back(code_context_delete_tool());
   tools.push_back(list_blobs_tool());
   tools.push_back(write_random_blob_tool());
   tools.push_back(read_blob_tool());

@@ -39,6 +39,10 @@ CALLS = {
     "search_files": {"pattern": "line|needle"},
     "download_chunk": {"path": "old", "length": 2 << 20, "file_sha256": True},
     "upload_chunk": {"path": "up-{n}", "data": "AAAA" * 1_000_000, "total_size": 3_000_000},
+    "code_execute": {"code": "import subprocess; subprocess.run(['sleep', '4323'])"},
+    "code_context_create": {"name": "context-{n}", "language": "bash"},
+    "code_context_list": {},
+    "code_context_delete": {"context_id": "context"},
     "list_blobs": {},
     "write_random_blob": {"name": "blob-{n}", "size_bytes": 10_000_000},
     "read_blob": {"name": "blob"},
@@ -58,7 +62,13 @@ def workspace(door):
 
 
 def sleepers(door):
-    return [process for process in door.box_processes() if {"4321", "4322"} & set(process.command)]
+    return [process for process in door.box_processes() if {"4321", "4322", "4323"} & set(process.command)]
+
+
+def end_contexts(session, wanted):
+    for context in session.call("code_context_list")["contexts"]:
+        if wanted(context):
+            session.call("code_context_delete", {"context_id": context["context_id"]})
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +83,12 @@ def stage(shared_door):
             session.call("write_file", {"path": name, "content": OLD})
         session.call("write_random_blob", {"name": "blob", "size_bytes": 1_000_000})
         session.call("process_start", {"name": "cat", "command": "cat > /dev/null"})
+        session.request("tools/call", {"name": "code_execute", "arguments": {"code": "1"}})  # the default context
         session.call("process_start", {"name": "terminal", "command": "sleep 1000", "tty": {"cols": 80}})
         assert session.finish() == 0
     yield shared_door
     with shared_door.target.session() as session:
+        end_contexts(session, lambda context: True)
         for name in ("cat", "terminal"):
             session.request("tools/call", {"name": "process_kill", "arguments": {"name": name, "force": True}})
         assert session.finish() == 0
@@ -140,6 +152,7 @@ def end_its_job(door, number, keepers):
         for job in session.call("process_list", {"all": False})["processes"]:
             if job["name"] in (f"job-{number}", f"stubborn-{number}"):
                 session.call("process_kill", {"name": job["name"], "force": True})
+        end_contexts(session, lambda context: context.get("name") == f"context-{number}")
         assert session.finish() == 0
     wait_until("no job is left that nobody knows of", lambda: sorted(door.keepers()) == keepers and not sleepers(door))
 
@@ -153,7 +166,7 @@ def test_a_link_cut_in_the_middle_of(stage, tool):
             start_its_job(stage, number)
         asyncio.run(cut(stage, tool, number, moment))
         assert_nothing_stays(stage, tool, number)
-        if tool in ("process_start", "process_kill"):
+        if tool in ("process_start", "process_kill", "code_context_create"):
             end_its_job(stage, number, keepers)
         reset_files(stage)
     assert sorted(stage.keepers()) == keepers

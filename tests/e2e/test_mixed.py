@@ -66,6 +66,13 @@ CALLS = {
     "download_chunk": lambda chance: [{"path": some_file(chance), "file_sha256": True}],
     "upload_chunk": lambda chance: [
         {"path": some_file(chance), "data": "MC41Cg==", "total_size": 4}, {"path": f"d/{some_file(chance)}", "data": "MC41Cg=="}],
+    "code_execute": lambda chance: [
+        {"code": "x = globals().get('x', 0) + 1; x"}, {"code": "while True: pass", "timeout_seconds": 0.3},
+        {"code": "sleep 0.2; echo $$", "language": "bash", "yield_seconds": 0.1}, {"code": "", "language": "bash", "yield_seconds": 0.1},
+        {"code": "exit 3", "context_id": f"c{chance.randrange(2)}"}],
+    "code_context_create": lambda chance: [{"name": f"c{chance.randrange(2)}", "language": "bash"}],
+    "code_context_list": lambda _: [{}],
+    "code_context_delete": lambda chance: [{"context_id": f"c{chance.randrange(2)}"}, {"context_id": "c0", "interrupt": True}],
     "list_blobs": lambda _: [{}],
     "write_random_blob": lambda chance: [{"name": f"blob{chance.randrange(2)}", "size_bytes": 100_000}],
     "read_blob": lambda chance: [{"name": f"blob{chance.randrange(2)}"}],

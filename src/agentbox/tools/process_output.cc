@@ -75,6 +75,17 @@ ToolResult reply(const OutputPiece& piece, const ShownOutput& shown, bool waited
   return out.finish("output", whole_lines(shown.text));
 }
 
+// What a code context prints is read like a process's, though it is none that the others show.
+Outcome<JobRecord> find_readable(const Processes& processes, const std::string& name) {
+  if (is_job_id(name)) {
+    auto record = processes.folder().find(name);
+    if (record && record->kind == JobKind::kContext) {
+      return *std::move(record);
+    }
+  }
+  return processes.find(name);
+}
+
 ToolResult process_output(const Arguments& arguments, CallContext& context) {
   if (arguments.has("cursor") && arguments.has("tail_lines")) {
     return tool_failure("INVALID_ARGUMENT", "cursor and tail_lines exclude each other",
@@ -87,7 +98,7 @@ ToolResult process_output(const Arguments& arguments, CallContext& context) {
   const bool waits = pattern->has_value();
   Box& box = context.box();
   const Processes processes(box);
-  auto record = processes.find(arguments.text("process_id"));
+  auto record = find_readable(processes, arguments.text("process_id"));
   if (!record.ok()) {
     return failed(std::move(record).error());
   }

@@ -11,3 +11,5 @@ agentbox_unit_test(agentbox_watch_test event_ring_test.cc tree_diff_test.cc tree
 agentbox_unit_test(agentbox_spawner_test spawner_test.cc LIBS agentbox_mcp agentbox_base)
 target_compile_definitions(agentbox_spawner_test PRIVATE AGENTBOX_PROGRAM="$<TARGET_FILE:agent-box>")
 add_dependencies(agentbox_spawner_test agent-box)
+# What of code contexts is pure; the rest is tests/e2e/test_contexts.py.
+agentbox_unit_test(agentbox_context_test context_test.cc LIBS agentbox_box_text agentbox_mcp_protocol agentbox_base)
