@@ -194,7 +194,7 @@ std::string show_path(const BoxPath& path, const RootNames& names) {
 
 Argument file_path_argument() {
   return {.name = "path",
-          .description = "File path, relative to the workspace root or absolute inside it.",
+          .description = "Relative to the workspace, or absolute inside it.",
           .required = true,
           .min_length = 1,
           .max_length = kMaxPathBytes};

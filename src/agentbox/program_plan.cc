@@ -117,7 +117,7 @@ Argument shell_argument() {
 
 Argument reason_argument() {
   return {.name = "description",
-          .description = "One line on why, for whoever reads along. Nothing is done with it.",
+          .description = "One line on why, for whoever reads along.",
           .max_length = 500};
 }
 

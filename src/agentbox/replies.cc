@@ -11,30 +11,6 @@
 namespace agentbox::mcp {
 namespace {
 
-// Clients cut instructions at 2 KB. Fixed text: nothing from the workspace gets in here.
-constexpr std::string_view kInstructions =
-    "This server is a box of your own to work in: a Linux machine with a workspace folder, reached "
-    "over SSH.\n"
-    "- shell_exec runs any command there, starting in the workspace. A non-zero exit code is a "
-    "result, not an error; a timeout kills the whole process tree. What a command leaves running "
-    "in the background ends with this session.\n"
-    "- process_start starts what shall go on after this session: servers, builds. process_output, "
-    "process_input, process_list and process_kill find it from any later session.\n"
-    "- read_file, write_file, edit_file, list_directory, glob_files, search_files, move_file, "
-    "delete_file and the like work on files inside the workspace only. Paths are relative to the "
-    "workspace or absolute inside it. "
-    "Prefer them to cat, echo and ls: writes are atomic, and binary content passes as base64. "
-    "if_sha256 makes a change only if nobody else changed the file.\n"
-    "- code_execute runs python, node or bash code in an interpreter that keeps its state for later "
-    "calls and sessions.\n"
-    "- tail_log follows a file that grows, and returns where to go on.\n"
-    "- list_blobs, write_random_blob and read_blob make and hash test files, to prove that the "
-    "workspace outlives the machine.\n"
-    "- system_info tells versions, limits and which programs are installed.\n"
-    "Calls run concurrently. Errors read `tool: CODE: cause. Next step.`; CODE is stable. Files in "
-    "the workspace are kept when the box is suspended; everything else is not.";
-static_assert(kInstructions.size() < 2048);
-
 // How long a client may keep lists: they change only with a new version of this program.
 constexpr int kListTtlMs = 60'000;
 
@@ -179,20 +155,21 @@ bool may_ask(Role role, const Method& method) {
   return !defended("roles") || role != Role::kReader || method.read_only;
 }
 
-std::string initialize_result(Version version, std::span<const Method> methods) {
+std::string initialize_result(Version version, std::span<const Method> methods,
+                              std::string_view instructions) {
   return dump_json(OrderedJson{{"protocolVersion", features(version).name},
                                {"capabilities", capabilities(version, methods)},
                                {"serverInfo", server_info(version)},
-                               {"instructions", kInstructions}});
+                               {"instructions", instructions}});
 }
 
-std::string discover_result(std::span<const Method> methods) {
+std::string discover_result(std::span<const Method> methods, std::string_view instructions) {
   OrderedJson result = open_result(Version::k2026_07_28);
   for (const Version version : all_versions()) {
     result["supportedVersions"].push_back(features(version).name);
   }
   result["capabilities"] = capabilities(Version::k2026_07_28, methods);
-  result["instructions"] = kInstructions;
+  result["instructions"] = instructions;
   allow_caching(result, Version::k2026_07_28);
   close_result(result, Version::k2026_07_28);
   return dump_json(result);

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "agentbox/method.h"
 #include "agentbox/protocol.h"
@@ -16,8 +17,10 @@ namespace agentbox::mcp {
 [[nodiscard]] bool may_call(Role role, const Tool& tool);
 
 /// METHODS tell which capabilities there are.
-[[nodiscard]] std::string initialize_result(Version version, std::span<const Method> methods);
-[[nodiscard]] std::string discover_result(std::span<const Method> methods);
+[[nodiscard]] std::string initialize_result(Version version, std::span<const Method> methods,
+                                            std::string_view instructions);
+[[nodiscard]] std::string discover_result(std::span<const Method> methods,
+                                          std::string_view instructions);
 /// An empty result.
 [[nodiscard]] std::string empty_result(Version version);
 /// The first word on the subscription that the request ID_JSON opens: no kind is promised.

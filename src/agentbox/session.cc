@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "agentbox/instructions.h"
 #include "agentbox/limits.h"
 #include "base/text.h"
 
@@ -134,7 +135,9 @@ void Session::initialize(const Request& request, const Context& context, Actions
   version_ = negotiate(*wanted);
   log_level_ = LogLevel::kWarning;
   reply(context.batch, request.id.json,
-        result_line(request.id.json, initialize_result(*version_, methods_)), out);
+        result_line(request.id.json,
+                    initialize_result(*version_, methods_, instructions(tools_, role_))),
+        out);
 }
 
 bool Session::open_envelope(const Request& request, const Json& envelope, Context& context,
@@ -194,7 +197,8 @@ void Session::dispatch(const Request& request, const Context& context, Actions& 
   } else if (modern && request.method == "subscriptions/listen") {
     listen(request, context, out);
   } else if (modern && request.method == "server/discover") {
-    reply(context.batch, request.id.json, result_line(request.id.json, discover_result(methods_)),
+    reply(context.batch, request.id.json,
+          result_line(request.id.json, discover_result(methods_, instructions(tools_, role_))),
           out);
   } else if (const Method* method = find_method(methods_, request.method, modern)) {
     start_method(request, *method, context, out);

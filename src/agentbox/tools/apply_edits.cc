@@ -373,9 +373,9 @@ Tool apply_edits_tool() {
   tool.name = "apply_edits";
   tool.title = "Change several files atomically";
   tool.description =
-      "Apply a set of file operations all-or-nothing: every condition (sha256, existence, exact "
-      "text) is checked first, then all are committed; on any failure, even a kill, everything is "
-      "rolled back. Each operation sees what those before it did.";
+      "Change several files all-or-nothing: write, edit, create, move, delete, chmod. Every "
+      "condition (sha256, existence, exact text) is checked first; on any failure, even a kill, "
+      "everything is as it was. Each operation sees what those before it did.";
   tool.arguments = {
       {.name = "operations",
        .type = ArgumentType::kObjectList,

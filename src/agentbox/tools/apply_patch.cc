@@ -261,9 +261,8 @@ Tool apply_patch_tool() {
   tool.name = "apply_patch";
   tool.title = "Apply a patch";
   tool.description =
-      "Apply a patch in Codex format (*** Begin Patch ... *** End Patch) or a unified diff to one "
-      "or "
-      "many files, all-or-nothing. Lines must match exactly; a hunk may have moved, and the answer "
+      "Apply a patch to one or many files all-or-nothing: a unified diff, or the form that "
+      "begins *** Begin Patch. Lines must match exactly; a hunk may have moved, and the answer "
       "says how far. Line ends of the files are kept.";
   tool.arguments = {
       {.name = "patch",

@@ -138,7 +138,7 @@ Tool download_chunk_tool() {
   tool.name = "download_chunk";
   tool.title = "Download part of a file";
   tool.description =
-      "Read a byte range as base64, with its hash, for downloads that can be resumed. Give the "
+      "Download a byte range of a file as base64 with its hash, to be resumed at will. Give the "
       "first answer's etag as if_etag with the following calls, so that a change in between is "
       "noticed. Up to 2 MiB a call.";
   tool.arguments = {

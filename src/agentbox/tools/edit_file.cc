@@ -192,9 +192,10 @@ Tool edit_file_tool() {
   tool.name = "edit_file";
   tool.title = "Edit a file";
   tool.description =
-      "Replace exact text in a file. old_string must occur exactly once unless replace_all or "
-      "expected_count is given; an empty old_string on a missing file creates it. All edits apply "
-      "together or not at all. Line ends of the file are kept. Returns a unified diff.";
+      "Change parts of one file by exact text: old_string becomes new_string. It must occur "
+      "exactly once unless replace_all or expected_count is given; empty, it creates a missing "
+      "file. Several edits apply together or not at all. Line ends of the file are kept. Returns "
+      "a unified diff.";
   tool.arguments = {file_path_argument()};
   for (Argument& field : edit_fields(false)) {
     tool.arguments.push_back(std::move(field));

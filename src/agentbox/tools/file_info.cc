@@ -39,23 +39,30 @@ constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
 "sha256":{"type":"string","pattern":"^[0-9a-f]{64}$"}},
 "required":["path","exists"]})";
 
+// To the nanosecond for programs; a reader of the text has no use for that.
+void add_time(ReplyBuilder& reply, const char* name, const timespec& time) {
+  reply.data(name, timestamp(time));
+  reply.line(name, timestamp_seconds(time.tv_sec));
+}
+
 void add_metadata(ReplyBuilder& reply, const struct stat& info) {
   reply.both("type", std::string(kind_of_file(info.st_mode).name));
   reply.both("size", static_cast<std::uint64_t>(info.st_size));
   reply.both("mode", octal_mode(info.st_mode));
   reply.both("uid", info.st_uid);
   reply.both("gid", info.st_gid);
-  reply.both("mtime", timestamp(info.st_mtim));
-  reply.both("ctime", timestamp(info.st_ctim));
-  reply.both("atime", timestamp(info.st_atim));
+  add_time(reply, "mtime", info.st_mtim);
+  add_time(reply, "ctime", info.st_ctim);
+  add_time(reply, "atime", info.st_atim);
 }
 
 void add_birth(ReplyBuilder& reply, int entry) {
   struct statx about {};
   if (::statx(entry, "", AT_EMPTY_PATH, STATX_BTIME, &about) == 0 &&
       (about.stx_mask & STATX_BTIME) != 0) {
-    reply.both("btime", timestamp({.tv_sec = about.stx_btime.tv_sec,
-                                   .tv_nsec = static_cast<long>(about.stx_btime.tv_nsec)}));
+    add_time(
+        reply, "btime",
+        {.tv_sec = about.stx_btime.tv_sec, .tv_nsec = static_cast<long>(about.stx_btime.tv_nsec)});
   }
 }
 
@@ -79,7 +86,7 @@ std::optional<ToolError> add_content(ReplyBuilder& reply, const BoxPath& path,
     const std::string_view type = mime_type(file->shown, *first);
     const bool binary = mime_type("", *first).substr(0, 5) != "text/";
     reply.both("mime_type", std::string(type));
-    reply.flag("binary", binary);
+    reply.quiet_flag("binary", binary);
     if (!binary && reader.size() <= kMaxCountedBytes) {
       if (const auto scan = reader.scan(); scan.ok()) {
         reply.both("line_count", scan->lines);
@@ -151,8 +158,8 @@ Tool file_info_tool() {
   tool.name = "file_info";
   tool.title = "Stat a path";
   tool.description =
-      "Metadata of a file, directory or symlink (not followed): type, size, mode, owner, times, "
-      "symlink target, mime type, sha256 on request. A missing path is exists: false.";
+      "Tell whether a path exists, and its type, size, mode, owner, times and mime type; sha256 "
+      "on request. A missing path is exists: false, no error. A link is not followed.";
   tool.arguments = {
       file_path_argument(),
       {.name = "sha256",

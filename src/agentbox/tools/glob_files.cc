@@ -152,8 +152,8 @@ Tool glob_files_tool() {
   tool.name = "glob_files";
   tool.title = "Find files by name";
   tool.description =
-      "Find files whose path below the directory matches a glob (**, *, ?, [..], {a,b}). Newest "
-      "first by default. Links are not followed.";
+      "Find files by name with a glob (**, *, ?, [..], {a,b}), newest first. Links are not "
+      "followed.";
   tool.arguments = {
       {.name = "pattern",
        .description = "Glob, e.g. src/**/*.cc.",

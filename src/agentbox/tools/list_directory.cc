@@ -132,8 +132,8 @@ struct Page {
     json["mtime"] = timestamp(entry.info.st_mtim);
     json["mode"] = octal_mode(entry.info.st_mode);
     lines.push_back(letter);
-    lines += "\t" + std::to_string(entry.info.st_size) + "\t" + timestamp(entry.info.st_mtim) +
-             "\t" + quote_name(entry.path);
+    lines += "\t" + std::to_string(entry.info.st_size) + "\t" +
+             timestamp_seconds(entry.info.st_mtim.tv_sec) + "\t" + quote_name(entry.path);
     if (!target.empty()) {
       json["target"] = is_utf8(target) ? target : quote_name(target);
       lines += "\t-> " + quote_name(target);
@@ -250,10 +250,9 @@ Tool list_directory_tool() {
   tool.name = "list_directory";
   tool.title = "List a directory";
   tool.description =
-      "List a directory: type, size, mtime and name. depth > 1 lists recursively; links are shown, "
-      "not followed. Names with control "
-      "characters or bytes that are not UTF-8 are shown in double quotes with C escapes, and every "
-      "path argument takes that spelling.";
+      "List a folder: type, size, mtime and name of each entry; with depth, of the tree. Links "
+      "are shown, not followed. Names with control characters or bytes that are no UTF-8 come in "
+      "double quotes with C escapes, and every path argument takes that spelling.";
   tool.arguments = {
       {.name = "path",
        .description = "Directory. Default: workspace root.",

@@ -49,8 +49,8 @@ Tool move_file_tool() {
   tool.name = "move_file";
   tool.title = "Move or rename";
   tool.description =
-      "Move or rename a file or directory. Replaces an existing file unless overwrite is false; "
-      "never merges directories. A link is moved itself, not what it leads to.";
+      "Move or rename a file or folder. Replaces an existing file unless overwrite is false; "
+      "never merges folders. A link is moved itself, not what it leads to.";
   tool.arguments = {
       {.name = "source",
        .description = "Existing path.",

@@ -128,8 +128,8 @@ Tool process_input_tool() {
   tool.name = "process_input";
   tool.title = "Send input to a process";
   tool.description =
-      "Write to a background process's stdin or terminal, or close it. Optionally wait for the "
-      "answer and return it.";
+      "Type into a background process: text to its stdin or terminal, keys, or end of input. Can "
+      "wait for the answer and return it.";
   tool.arguments = {
       process_argument("process_id"),
       {.name = "data",

@@ -188,8 +188,8 @@ Tool process_list_tool() {
   tool.name = "process_list";
   tool.title = "List processes";
   tool.description =
-      "List the background processes of this box, whichever session started them, with status, "
-      "exit code, resource use and log paths; also what commands of this session left running.";
+      "List the background processes of this box, of every session: status, exit code, "
+      "resources, log paths. Also what commands of this session left running.";
   tool.arguments = {{.name = "all",
                      .type = ArgumentType::kBoolean,
                      .description = "Include finished ones (at most 200 are kept).",

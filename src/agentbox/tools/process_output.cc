@@ -128,9 +128,9 @@ Tool process_output_tool() {
   tool.name = "process_output";
   tool.title = "Read process output";
   tool.description =
-      "Read output of a background process, or the whole of a long shell_exec, from a cursor on; "
-      "optionally wait until there is output, a pattern matches, or the process exits. Poll with "
-      "the returned next_cursor: nothing is lost while you were away.";
+      "Read the output of a background process, or all of a long shell_exec, from a cursor on. "
+      "Can wait for more, for a pattern or for the exit. Pass next_cursor the next time: nothing "
+      "is lost in between.";
   tool.arguments = {
       process_argument("process_id"),
       {.name = "cursor",

@@ -85,7 +85,11 @@ ToolResult reply(const Box& box, const OutputPiece& piece, const std::string& lo
   if (record.status != JobStatus::kRunning) {
     out.line("exit_code", std::to_string(record.exit_code));
   }
-  out.both("lifetime", std::string(box.settings.jobs_fd ? "box" : "session"));
+  const std::string lifetime = box.settings.jobs_fd ? "box" : "session";
+  out.data("lifetime", lifetime);
+  if (lifetime != "box") {
+    out.line("lifetime", lifetime);  // not what the description promises
+  }
   out.data("output", shown.content);
   out.data("encoding", shown.is_base64 ? "base64" : "utf-8");
   out.both("cursor", piece.next);
@@ -159,9 +163,9 @@ Tool process_start_tool() {
   tool.name = "process_start";
   tool.title = "Start a background process";
   tool.description =
-      "Start a long-running command in the background. It is owned by the box, not by this "
-      "connection: it goes on when you disconnect and can be found again with process_list. "
-      "Output goes to a log that process_output reads from any byte on.";
+      "Start a server or another long-running command in the background; it goes on when this "
+      "session ends. wait_for returns as soon as its output matches. process_list finds it again "
+      "from any session, process_output reads its output from any byte on.";
   tool.arguments = {
       command_argument(),
       words_argument(),

@@ -289,10 +289,9 @@ Tool read_file_tool() {
   tool.name = "read_file";
   tool.title = "Read a file";
   tool.description =
-      "Read a file. By default returns text from byte offset, up to limit. head/tail give lines "
-      "from either end; start_line/line_count give a "
-      "line range. Binary content comes back as base64. Also reads the output files that "
-      "shell_exec names as output_path.";
+      "Read a file: all of it, lines (start_line, head, tail) or bytes (offset, limit). Text as "
+      "it is, binary as base64, with the sha256 that if_sha256 of the writing tools takes. Also "
+      "reads the output files that shell_exec names as output_path.";
   tool.arguments = {
       file_path_argument(),
       {.name = "offset",

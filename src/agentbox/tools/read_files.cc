@@ -166,7 +166,7 @@ Tool read_files_tool() {
   tool.name = "read_files";
   tool.title = "Read several files";
   tool.description =
-      "Read up to 50 files in one call, 1 MiB in all. Each entry has its own content or error; one "
+      "Read up to 50 files in one call, 1 MiB in all. Each has its own content or error; one "
       "missing file does not fail the rest.";
   tool.arguments = {
       {.name = "paths",

@@ -376,9 +376,9 @@ Tool search_files_tool() {
   tool.name = "search_files";
   tool.title = "Search file contents";
   tool.description =
-      "Search file contents with a regular expression (RE2, ripgrep-like). Respects .gitignore, "
-      "skips binary and hidden files by default. Stops as soon as max_results are found; offset "
-      "goes on from there.";
+      "Search file contents for a regular expression or plain text, like ripgrep. RE2 syntax. "
+      "Respects .gitignore, skips binary and hidden files. Stops at max_results; offset goes on "
+      "from there.";
   tool.arguments = {
       {.name = "pattern",
        .description = "Regular expression, or plain text with fixed_strings.",

@@ -118,6 +118,16 @@ struct Reply {
   ShownStream errors;
 
   [[nodiscard]] bool truncated() const { return result.output.is_cut() || result.errors.is_cut(); }
+  /// Whether the lengths say what the text alone does not: how much there was, whether the last
+  /// line had an end, or where a stream ends that holds a headline of its own.
+  [[nodiscard]] bool lengths_tell() const {
+    const auto is_plain = [](const ShownStream& shown) {
+      return !shown.is_base64 && shown.changed == 0 &&
+             (shown.text.empty() || shown.text.ends_with('\n')) &&
+             shown.text.find("--- std") == std::string::npos;
+    };
+    return truncated() || !is_plain(output) || !is_plain(errors);
+  }
   [[nodiscard]] OrderedJson structured() const;
   [[nodiscard]] std::string text() const;
 };
@@ -187,8 +197,10 @@ std::string Reply::text() const {
     line("note", "the command exceeded its timeout of " + number_text(timeout) +
                      " s and was killed with all its processes; this is the output so far");
   }
-  line("stdout_bytes", std::to_string(result.output.total()));
-  line("stderr_bytes", std::to_string(result.errors.total()));
+  if (lengths_tell()) {
+    line("stdout_bytes", std::to_string(result.output.total()));
+    line("stderr_bytes", std::to_string(result.errors.total()));
+  }
   if (result.background_left > 0) {
     line("background_left",
          std::to_string(result.background_left) +
@@ -279,11 +291,12 @@ Tool shell_exec_tool() {
   tool.name = "shell_exec";
   tool.title = "Run a shell command";
   tool.description =
-      "Run a command with /bin/sh -c in the workspace and return its exit code, stdout and stderr. "
-      "A command that still runs after yield_seconds is not killed: you get status \"running\" and "
-      "a process_id for process_output and process_kill, and it ends with this session at the "
-      "latest. At timeout_seconds its whole process tree is killed. Output beyond max_output_bytes "
-      "keeps its head and tail; process_output and read_file show the whole of it.";
+      "Run a shell command in the workspace and get its exit code, stdout and stderr. For "
+      "builds, tests, git, package managers. One that still runs after yield_seconds is not "
+      "killed: it goes on as \"running\" with a process_id for process_output and process_kill, "
+      "until this session ends at the latest. At timeout_seconds its whole process tree is "
+      "killed. Output beyond max_output_bytes keeps its head and tail; process_output reads all "
+      "of it.";
   tool.arguments = {
       command_argument(),
       words_argument(),

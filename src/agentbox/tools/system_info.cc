@@ -176,9 +176,8 @@ Tool system_info_tool() {
   tool.name = "system_info";
   tool.title = "System information";
   tool.description =
-      "OS, CPU, memory, disk, limits, workspace path, user, interpreters and tools found, box "
-      "version, your key's role and profile, and sandbox metadata "
-      "(SANDBOX_* variables only).";
+      "Describe this box: OS, CPUs, memory, disk, programs found, limits, workspace path, user, "
+      "version, your key's role and profile, and sandbox metadata (SANDBOX_* variables).";
   tool.arguments = {{.name = "metrics",
                      .type = ArgumentType::kBoolean,
                      .description = "Also current usage.",

@@ -116,8 +116,9 @@ Tool tail_log_tool() {
   tool.name = "tail_log";
   tool.title = "Follow a file";
   tool.description =
-      "Read a log from an offset and follow it for a while. Returns end_offset to go on from. "
-      "follow_seconds=0 returns what is there at once.";
+      "Follow a log file: read from an offset on and wait a while for more. Returns end_offset "
+      "to go on from; follow_seconds=0 does not wait. For output of process_start use "
+      "process_output.";
   tool.arguments = {
       file_path_argument(),
       {.name = "start_offset",

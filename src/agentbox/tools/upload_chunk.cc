@@ -156,10 +156,9 @@ Tool upload_chunk_tool() {
   tool.name = "upload_chunk";
   tool.title = "Upload part of a file";
   tool.description =
-      "Send a file in pieces of up to 4 MiB, one after another. Begin with path and total_size; "
-      "repeat with upload_id and offset until complete. After an interruption any session goes on "
-      "at "
-      "received_bytes; sending a stored piece again is fine. The target appears only when "
+      "Upload a large or binary file in pieces of up to 4 MiB, to be resumed at will. Begin with "
+      "path and total_size; repeat with upload_id and offset until complete. Any session goes on "
+      "at received_bytes; sending a stored piece again is fine. The target appears only when "
       "everything has arrived and the hash matches.";
   tool.arguments = {
       {.name = "path",

@@ -58,9 +58,11 @@ ToolResult reply(const std::string& shown, std::size_t written, const WriteOutco
   json["mode"] = octal_mode(outcome.mode);
   json["sha256"] = outcome.sha256;
   json["created"] = outcome.created;
+  const bool appended = outcome.size != written;
   std::string text = "path: " + shown + "\nbytes_written: " + std::to_string(written) +
                      "\nmode: " + octal_mode(outcome.mode) +
-                     "\nsize: " + std::to_string(outcome.size) + "\nsha256: " + outcome.sha256 +
+                     (appended ? "\nsize: " + std::to_string(outcome.size) : "") +
+                     "\nsha256: " + outcome.sha256 +
                      "\ncreated: " + (outcome.created ? "true" : "false") + "\n";
   if (!outcome.previous_sha256.empty()) {
     json["previous_sha256"] = outcome.previous_sha256;
@@ -114,9 +116,9 @@ Tool write_file_tool() {
   tool.name = "write_file";
   tool.title = "Write a file";
   tool.description =
-      "Create or replace a file atomically (temporary file, fsync, rename). Use if_sha256 to make "
-      "sure you overwrite exactly what you read; "
-      "if_absent to never overwrite. Up to 4 MiB a call; more with append.";
+      "Create a file or replace all of it, atomically. To change a part of one use edit_file. "
+      "if_sha256 overwrites only what you have read, if_absent nothing at all. Up to 4 MiB a "
+      "call; more with append.";
   tool.arguments = {
       file_path_argument(),
       {.name = "content",

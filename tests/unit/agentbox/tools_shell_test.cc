@@ -38,8 +38,7 @@ TEST_CASE("a command's streams and exit code come back in both copies") {
   const auto result = box.call(shell_exec_tool(), command("echo out; echo err >&2; exit 3"));
   REQUIRE(!result.error);
   CHECK(result.texts.front() ==
-        "exit_code: 3\ntimeout_seconds: 120\nstdout_bytes: 4\nstderr_bytes: 4\n"
-        "--- stdout ---\nout\n--- stderr ---\nerr\n");
+        "exit_code: 3\ntimeout_seconds: 120\n--- stdout ---\nout\n--- stderr ---\nerr\n");
   CHECK(result.structured["status"] == "exited");
   CHECK(result.structured["exit_code"] == 3);
   CHECK(result.structured["stdout"] == "out\n");
