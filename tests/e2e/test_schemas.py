@@ -260,7 +260,7 @@ TEXTS = {
     "command": ["true", "true; true"], "code": ["1"], "cwd": [".", "nope"], "confirm": ["RESET"], "path": ["nope/nope"],
     "base_dir": ["nope"], "destination": ["nope/there"], "source": ["nope"], "process_id": ["nope"], "context_id": ["nope"],
 }
-ROUNDS = int(os.environ.get("AGENTBOX_TEST_SCHEMA_ROUNDS", "40"))
+ROUNDS = int(os.environ.get("AGENTBOX_TEST_SCHEMA_ROUNDS", "25"))
 SEED = int(os.environ.get("AGENTBOX_TEST_SCHEMA_SEED", str(random.SystemRandom().randrange(2**32))))
 
 

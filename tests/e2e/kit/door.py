@@ -50,7 +50,7 @@ keys_dir: {folder}/door/keys
 link: {{socket: {folder}/link/door.sock, box_uid: {programs.uid_of("agentbox")}}}
 audit: {{sink: {self.audit_log}}}
 state_dir: {folder}/door/state
-profile: full
+{"" if "profile:" in extra_config else "profile: full"}
 {extra_config or "limits: {own_unauthenticated: 0}  # every client of these tests is on this machine"}
 """,
             encoding="utf-8",
