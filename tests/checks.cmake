@@ -9,6 +9,12 @@ add_test(NAME "check: the tests that documents name exist"
 add_test(NAME "check: the check of named tests finds what it looks for"
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/check_named_tests_test.py)
 
+add_test(NAME "check: the page of tools is current"
+  COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/tools_page/page.py $<TARGET_FILE:agent-box> ${PROJECT_SOURCE_DIR}/docs/tools.md)
+agentbox_test_time("check: the page of tools is current" 120)
+add_test(NAME "check: the check of the page of tools finds what it looks for"
+  COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/tools_page/page_test.py)
+
 add_test(NAME "check: hardening"
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/release/hardening.py ${CMAKE_BINARY_DIR})
 set_tests_properties("check: hardening" PROPERTIES SKIP_RETURN_CODE 77)
