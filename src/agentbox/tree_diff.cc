@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "agentbox/file_kind.h"
@@ -46,6 +47,32 @@ std::vector<FileChange> changes_of_found(const NameNews& news, const NameNews* f
     changes.push_back(change(replaced ? ChangeOp::kModify : ChangeOp::kCreate, news, *news.now));
   }
   return changes;
+}
+
+// The news that have to be told before each.
+std::vector<std::vector<std::size_t>> find_earlier(const std::vector<NameNews>& news) {
+  std::map<std::string_view, std::size_t> lost_folders;
+  for (std::size_t i = 0; i < news.size(); ++i) {
+    if (news[i].lost() && is_folder(*news[i].before)) {
+      lost_folders.emplace(news[i].path, i);
+    }
+  }
+  std::vector<std::vector<std::size_t>> earlier(news.size());
+  for (std::size_t i = 0; i < news.size(); ++i) {
+    if (!news[i].came_from) {
+      continue;
+    }
+    earlier[*news[i].came_from].push_back(i);
+    const std::string_view from = news[*news[i].came_from].path;
+    for (std::size_t slash = from.find('/'); !lost_folders.empty() && slash != from.npos;
+         slash = from.find('/', slash + 1)) {
+      const auto above = lost_folders.find(from.substr(0, slash));
+      if (above != lost_folders.end()) {
+        earlier[news[above->second].went_to.value_or(above->second)].push_back(i);
+      }
+    }
+  }
+  return earlier;
 }
 
 }  // namespace
@@ -97,6 +124,39 @@ void match_moves(std::vector<NameNews>& news) {
       }
     }
   }
+}
+
+std::vector<std::size_t> tell_order(std::vector<NameNews>& news,
+                                    const std::vector<std::size_t>& base) {
+  const auto earlier = find_earlier(news);
+  enum class State : std::uint8_t { kNew, kBegun, kDone };
+  std::vector<State> states(news.size(), State::kNew);
+  std::vector<std::size_t> order;
+  std::vector<std::pair<std::size_t, std::size_t>> stack;  // of each, how many before it are done
+  for (const std::size_t first : base) {
+    if (states[first] == State::kNew) {
+      states[first] = State::kBegun;
+      stack.emplace_back(first, 0);
+    }
+    while (!stack.empty()) {
+      auto& [index, done] = stack.back();
+      if (done == earlier[index].size()) {
+        states[index] = State::kDone;
+        order.push_back(index);
+        stack.pop_back();
+        continue;
+      }
+      const std::size_t next = earlier[index][done++];
+      if (states[next] == State::kNew) {
+        states[next] = State::kBegun;
+        stack.emplace_back(next, 0);
+      } else if (states[next] == State::kBegun && news[next].came_from) {
+        news[*news[next].came_from].went_to.reset();
+        news[next].came_from.reset();
+      }
+    }
+  }
+  return order;
 }
 
 std::vector<FileChange> changes_of(const std::vector<NameNews>& news, std::size_t index) {

@@ -54,6 +54,13 @@ struct NameNews {
 /// the kernel speaks of renames.
 void match_moves(std::vector<NameNews>& news);
 
+/// Indexes of NEWS in an order in which a reader who repeats what is told, step by step, gets the
+/// same tree: a move away from a name comes before what came there, and before the end or move of a
+/// folder it came from. As far as that leaves open they are in the order of BASE. Moves in a circle
+/// are not for such a reader: one of them becomes no move.
+[[nodiscard]] std::vector<std::size_t> tell_order(std::vector<NameNews>& news,
+                                                  const std::vector<std::size_t>& base);
+
 /// What to tell of the news at INDEX, in order: none, or up to two.
 [[nodiscard]] std::vector<FileChange> changes_of(const std::vector<NameNews>& news,
                                                  std::size_t index);

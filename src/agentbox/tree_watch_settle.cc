@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -68,15 +69,14 @@ void TreeWatch::settle_round(std::vector<FileChange>& changes) {
   }
   match_moves(news.names);
   unmatch_folders(news);
-  apply_losses(news);
-  apply_finds(news);
-  std::vector<std::size_t> order(news.names.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    order[i] = i;
-  }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::vector<std::size_t> noticed(news.names.size());
+  std::iota(noticed.begin(), noticed.end(), 0);
+  std::stable_sort(noticed.begin(), noticed.end(), [&](std::size_t a, std::size_t b) {
     return news.places[a].order < news.places[b].order;
   });
+  const std::vector<std::size_t> order = tell_order(news.names, noticed);
+  apply_losses(news);
+  apply_finds(news);
   for (const std::size_t i : order) {
     if (!news.places[i].folder->gone) {
       for (FileChange& change : changes_of(news.names, i)) {

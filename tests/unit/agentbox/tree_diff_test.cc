@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <numeric>
 #include <string>
 
 #include "support/catch.h"
@@ -26,8 +27,10 @@ NameNews news(const std::string& path, State before, State now) {
 // "+ a", "- b", "> a -> b", ... of all of them.
 std::vector<std::string> told(std::vector<NameNews> all) {
   match_moves(all);
+  std::vector<std::size_t> base(all.size());
+  std::iota(base.begin(), base.end(), 0);
   std::vector<std::string> words;
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (const std::size_t i : tell_order(all, base)) {
     for (const FileChange& change : changes_of(all, i)) {
       words.push_back(std::string(change_op_name(change.op)) + " " +
                       (change.old_path.empty() ? "" : change.old_path + " ") + change.path);
@@ -94,12 +97,24 @@ TEST_CASE("where the kernel speaks of renames the content may differ") {
 TEST_CASE("a move over another file, and a new file under the old name") {
   CHECK(told({news("a", file(1), {}), news("b", file(2), file(1))}) == Words{"move a b"});
   CHECK(told({news("log", file(1), file(2)), news("log.1", {}, file(1))}) ==
-        (Words{"create log", "move log log.1"}));
+        (Words{"move log log.1", "create log"}));
 }
 
-TEST_CASE("two names that changed places are two moves") {
+TEST_CASE("names that changed places are told so that step by step it comes out right") {
   CHECK(told({news("a", file(1), file(2)), news("b", file(2), file(1))}) ==
-        (Words{"move b a", "move a b"}));
+        (Words{"move a b", "create a"}));
+  CHECK(told({news("a", file(1), file(3)), news("b", file(2), file(1)),
+              news("c", file(3), file(2))}) == (Words{"move b c", "move a b", "create a"}));
+  // A chain is no circle.
+  CHECK(told({news("a", file(1), {}), news("b", file(2), file(1)), news("c", {}, file(2))}) ==
+        (Words{"move b c", "move a b"}));
+}
+
+TEST_CASE("what left a folder is told before the folder goes") {
+  CHECK(told({news("d", folder(1), {}), news("d/f", file(2), {}), news("f", {}, file(2))}) ==
+        (Words{"move d/f f", "delete d"}));
+  CHECK(told({news("e", {}, folder(1)), news("d", folder(1), {}), news("d/x/f", file(2), {}),
+              news("f", {}, file(2))}) == (Words{"move d/x/f f", "move d e"}));
 }
 
 TEST_CASE("a hidden name is not told of, whichever end of a move it is") {
