@@ -135,7 +135,7 @@ void ContextHost::turn() {
   if (interpreter_) {
     interpreter_->poll_into(ready, !recorder_.has_unlogged());
   }
-  auto until = state_.deadline();
+  auto until = gone_ ? steady_clock::now() : state_.deadline();
   if (interpreter_ && interpreter_->deadline()) {
     until = std::min(until, *interpreter_->deadline());
   }
@@ -180,9 +180,9 @@ void ContextHost::step(Step step) {
     case Step::kSend:
       return send_code();
     case Step::kInterrupt:
-      return interpreter_->interrupt();
+      return interpreter_ ? interpreter_->interrupt() : void();
     case Step::kKill:
-      return interpreter_->kill();
+      return interpreter_ ? interpreter_->kill() : void();
     case Step::kFinish:
       return finish();
     case Step::kLeave:
@@ -244,7 +244,7 @@ void ContextHost::finish() {
     report.signal = WIFSIGNALED(exit_status_) ? WTERMSIG(exit_status_) : 0;
   }
   has_report_ = true;
-  was_fetched_ = false;
+  was_fetched_ = state_.cause() == InterruptCause::kCancelled;  // nobody wants it
   for (Caller& caller : callers_) {
     if (caller.owns || caller.waits) {
       caller.owns = caller.waits = false;
