@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -86,16 +87,6 @@ bool ends_with_return(std::string_view text, std::size_t newline) {
   return newline > 0 && newline != std::string_view::npos && text[newline - 1] == '\r';
 }
 
-// Whether lines that are new at MATCH end with CRLF: as the first line end in it does, else as that
-// of the line it is in, else as that of the line before.
-bool wants_returns(std::string_view text, const Match& match) {
-  std::size_t newline = text.find('\n', match.at);
-  if (newline == std::string_view::npos && match.at > 0) {
-    newline = text.rfind('\n', match.at - 1);
-  }
-  return ends_with_return(text, newline);
-}
-
 void append_with_returns(std::string& out, std::string_view line) {
   if (line.ends_with('\n')) {
     out.append(line.substr(0, line.size() - 1)).append("\r\n");
@@ -104,24 +95,50 @@ void append_with_returns(std::string& out, std::string_view line) {
   }
 }
 
-// What takes the place of MATCH: lines at both ends that the edit leaves alone are copied.
-void append_replacement(std::string& out, const TextEdit& edit, std::string_view text,
-                        const Match& match) {
-  const std::vector<std::string_view> before = split_lines(edit.old_text);
-  const std::vector<std::string_view> after = split_lines(edit.new_text);
-  const std::vector<std::string_view> there = split_lines(text.substr(match.at, match.size));
-  const auto [head, tail] = common_ends(before, after);
-  for (std::size_t i = 0; i < head; ++i) {
-    out.append(there[i]);
+// What takes the place of one match after another of EDIT in TEXT, from its beginning to its end:
+// what is the same for all of them is looked for once.
+class Replacement {
+ public:
+  Replacement(std::string_view text, const TextEdit& edit)
+      : text_(text),
+        after_(split_lines(edit.new_text)),
+        ends_(common_ends(split_lines(edit.old_text), after_)) {}
+
+  // Lines at both ends that the edit leaves alone are copied.
+  void append_to(std::string& out, const Match& match) {
+    const std::vector<std::string_view> there = split_lines(text_.substr(match.at, match.size));
+    for (std::size_t i = 0; i < ends_.head; ++i) {
+      out.append(there[i]);
+    }
+    const bool returns = wants_returns(match);
+    for (std::size_t i = ends_.head; i < after_.size() - ends_.tail; ++i) {
+      returns ? append_with_returns(out, after_[i]) : static_cast<void>(out.append(after_[i]));
+    }
+    for (std::size_t i = there.size() - ends_.tail; i < there.size(); ++i) {
+      out.append(there[i]);
+    }
   }
-  const bool returns = wants_returns(text, match);
-  for (std::size_t i = head; i < after.size() - tail; ++i) {
-    returns ? append_with_returns(out, after[i]) : static_cast<void>(out.append(after[i]));
+
+ private:
+  // Whether lines that are new at MATCH end with CRLF: as the first line end in it does, else as
+  // that of the line it is in, else as that of the line before, which then is the last of all.
+  bool wants_returns(const Match& match) {
+    if (next_newline_ != std::string_view::npos && next_newline_ <= match.at) {
+      next_newline_ = text_.find('\n', match.at);
+    }
+    if (next_newline_ == std::string_view::npos && !last_newline_) {
+      last_newline_ = text_.rfind('\n');
+    }
+    return ends_with_return(
+        text_, next_newline_ == std::string_view::npos ? *last_newline_ : next_newline_);
   }
-  for (std::size_t i = there.size() - tail; i < there.size(); ++i) {
-    out.append(there[i]);
-  }
-}
+
+  std::string_view text_;
+  std::vector<std::string_view> after_;
+  CommonEnds ends_;
+  std::size_t next_newline_ = 0;  // the first from the match on
+  std::optional<std::size_t> last_newline_;
+};
 
 std::size_t line_of(std::string_view text, std::size_t at) {
   return static_cast<std::size_t>(
@@ -163,6 +180,13 @@ std::optional<ToolError> check_count(std::string_view text, const TextEdit& edit
                    .hint = "Add lines around it until it is unique, or set replace_all"};
 }
 
+ToolError too_large() {
+  return {.code = "TOO_LARGE",
+          .message = "the file would have more than " + std::to_string(kMaxEditedTextBytes) +
+                     " bytes afterwards",
+          .hint = "Use shell_exec with sed or a script"};
+}
+
 // One edit on TEXT; adds to REPLACEMENTS.
 Outcome<std::string> apply_edit(const std::string& text, const TextEdit& edit,
                                 std::uint64_t& replacements) {
@@ -187,16 +211,22 @@ Outcome<std::string> apply_edit(const std::string& text, const TextEdit& edit,
   if (auto wrong = check_count(text, edit, matches)) {
     return *std::move(wrong);
   }
+  const bool has_lines = edit.old_text.find('\n') != std::string::npos ||
+                         edit.new_text.find('\n') != std::string::npos;
+  Replacement replacement(text, edit);
   std::string out;
   std::size_t at = 0;
   for (const Match& match : matches) {
     out.append(text, at, match.at - at);
-    if (literal) {
+    if (literal || !has_lines) {
       out.append(edit.new_text);
     } else {
-      append_replacement(out, edit, text, match);
+      replacement.append_to(out, match);
     }
     at = match.at + match.size;
+    if (out.size() + text.size() - at > kMaxEditedTextBytes) {
+      return too_large();
+    }
   }
   out.append(text, at);
   replacements += matches.size();

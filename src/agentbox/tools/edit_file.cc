@@ -19,7 +19,7 @@ namespace agentbox::mcp {
 namespace {
 
 // The text is held several times while it is edited.
-constexpr std::size_t kMaxFileBytes = 32UL << 20;
+constexpr std::size_t kMaxFileBytes = kMaxEditedTextBytes;
 // A model needs to see what changed, not the whole of a large change.
 constexpr std::size_t kMaxDiffBytes = 32UL << 10;
 
@@ -81,9 +81,6 @@ class Edition {
     if (!makes || !before->empty()) {
       AB_TRY(edited, apply_edits(*before, edits));
       after = std::move(edited);
-    }
-    if (after.text.size() > kMaxFileBytes) {
-      return too_large(after.text.size());
     }
     if (!arguments_.flag("dry_run")) {
       AB_CHECK(write(path, *before, after.text));

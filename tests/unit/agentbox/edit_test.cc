@@ -109,6 +109,39 @@ TEST_CASE("several edits are applied in order, and none where one fails") {
   CHECK(failed.error().message.starts_with("edit 2 of 2: "));
 }
 
+TEST_CASE("edits that multiply a text are stopped before they fill memory") {
+  const std::vector<TextEdit> doubling(200,
+                                       {.old_text = "a", .new_text = "aa", .replace_all = true});
+  const auto often = apply_edits("a", doubling);
+  REQUIRE(!often.ok());
+  CHECK(often.error().code == "TOO_LARGE");
+  CHECK(refused(std::string(1 << 20, 'a'),
+                {.old_text = "a", .new_text = std::string(1 << 20, 'b'), .replace_all = true})
+            .code == "TOO_LARGE");
+  CHECK(refused(std::string(1 << 20, '\n'),
+                {.old_text = "\n", .new_text = std::string(1 << 20, '\n'), .replace_all = true})
+            .code == "TOO_LARGE");
+  const std::string most(kMaxEditedTextBytes - 1, 'a');
+  CHECK(apply_edits("b" + most, std::vector<TextEdit>{{.old_text = "b", .new_text = "c"}}).ok());
+  CHECK(refused("b" + most, {.old_text = "b", .new_text = "cc"}).code == "TOO_LARGE");
+}
+
+TEST_CASE("many places in one long line are replaced in linear time") {
+  std::string line;
+  for (int i = 0; i < 200'000; ++i) {
+    line += "ab,";
+  }
+  const auto spread = apply_edits(
+      line, std::vector<TextEdit>{{.old_text = ",", .new_text = ",\n", .replace_all = true}});
+  REQUIRE(spread.ok());
+  CHECK(spread->replacements == 200'000);
+  CHECK(spread->text.size() == line.size() + 200'000);
+  const auto renamed = apply_edits(
+      line, std::vector<TextEdit>{{.old_text = "ab", .new_text = "c", .replace_all = true}});
+  REQUIRE(renamed.ok());
+  CHECK(renamed->text.substr(0, 6) == "c,c,c,");
+}
+
 TEST_CASE("a difference is shown as diff -u shows it") {
   CHECK(unified_diff("a\nb\nc\nd\ne\n", "a\nb\nC\nd\ne\n", "f", 1000).text ==
         "--- a/f\n+++ b/f\n@@ -1,5 +1,5 @@\n a\n b\n-c\n+C\n d\n e\n");
