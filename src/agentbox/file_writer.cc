@@ -79,6 +79,7 @@ Outcome<WriteOutcome> Writer::run_within_folders() {
     return *std::move(error);
   }
   const auto lock = workspace_.lock_name(leaf_);
+  look_again(leaf_);
   if (auto error = check_preconditions()) {
     return *std::move(error);
   }

@@ -30,6 +30,16 @@ std::optional<ToolError> refuse_temporary_name(const Leaf& leaf, const std::stri
                    .path = shown};
 }
 
+void look_again(Leaf& leaf) {
+  struct stat now {};
+  if (::fstatat(leaf.folder.get(), leaf.name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) {
+    leaf.exists = leaf.exists && errno != ENOENT;
+  } else if (S_ISREG(now.st_mode)) {
+    leaf.exists = true;
+    leaf.info = now;
+  }
+}
+
 Outcome<UniqueFd> open_leaf(const Leaf& leaf, const std::string& shown, int flags,
                             std::string_view nothing_done) {
   UniqueFd fd(::openat(leaf.folder.get(), leaf.name.c_str(),

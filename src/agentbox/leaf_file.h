@@ -20,6 +20,10 @@ inline constexpr std::uint64_t kMaxHashBytes = 4ULL << 30;
 [[nodiscard]] std::optional<ToolError> refuse_temporary_name(const Leaf& leaf,
                                                              const std::string& shown);
 
+/// What LEAF's name stands for by now, to be asked once its lock is held: another call may have put
+/// a file there. What is no regular file is left to open_leaf to find.
+void look_again(Leaf& leaf);
+
 /// Opens the regular file that LEAF was found to be; CONFLICT where the name is another by now.
 /// NOTHING_DONE ends that message.
 [[nodiscard]] Outcome<UniqueFd> open_leaf(const Leaf& leaf, const std::string& shown, int flags,

@@ -257,6 +257,29 @@ TEST_CASE("a name replaced by somebody else while we write is a conflict, never 
   }
 }
 
+TEST_CASE("writers and appenders of one name wait for each other, and none is told of a conflict") {
+  for (const auto& features : {kAll, kNone}) {
+    Fixture box(features);
+    std::atomic<int> done = 0;
+    std::vector<std::thread> writers;
+    for (int i = 0; i < 8; ++i) {
+      writers.emplace_back([&] {
+        for (int turn = 0; turn < 20; ++turn) {
+          done +=
+              box.write("log", {.data = "a line\n", .append = true, .sync = false}).ok() ? 1 : 0;
+          done += box.write("f", {.data = "whole", .sync = false}).ok() ? 1 : 0;
+        }
+      });
+    }
+    for (std::thread& writer : writers) {
+      writer.join();
+    }
+    CHECK(done == 320);
+    CHECK(file_content(box.root.at("log")).size() == 160 * 7);
+    CHECK(file_content(box.root.at("f")) == "whole");
+  }
+}
+
 TEST_CASE("only one of two writers with the same if_absent creates the file") {
   for (const auto& features : {kAll, kNone}) {
     Fixture box(features);
