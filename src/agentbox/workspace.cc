@@ -353,7 +353,9 @@ Outcome<Leaf> Workspace::find_leaf(const BoxPath& path, MadeFolders* made) const
   for (int links = 0; links <= kMaxLinks; ++links) {
     const Split split = split_last(leaf.relative);
     if (leaf.relative.ends_with('/') || split.name == "." || split.name == "..") {
-      return os_error("write", shown, EISDIR);
+      const auto folder = open_entry({.relative = leaf.relative});
+      const bool outside = !folder.ok() && folder.error().os_errno == EXDEV;
+      return os_error("write", shown, outside ? EXDEV : EISDIR);
     }
     AB_TRY(folder, open_parent(split.folder, made));
     leaf.folder = std::move(folder);
