@@ -221,11 +221,6 @@ std::optional<ToolError> check_request(const Leaf& leaf, const std::string& show
   if (!leaf.exists) {
     return os_error("delete", shown, ENOENT);
   }
-  if (S_ISDIR(leaf.info.st_mode) && !request.recursive) {
-    ToolError error = os_error("delete", shown, EISDIR);
-    error.hint = "Set recursive to delete the folder and all in it";
-    return error;
-  }
   if (!request.if_sha256) {
     return std::nullopt;
   }
@@ -238,6 +233,20 @@ std::optional<ToolError> check_request(const Leaf& leaf, const std::string& show
   return require_sha256(leaf, shown, *request.if_sha256, kNothingDone, request.cancelled);
 }
 
+// What goes of a folder without RECURSIVE: an empty one.
+Outcome<RemoveOutcome> remove_empty_folder(const Leaf& leaf, const std::string& shown) {
+  if (::unlinkat(leaf.folder.get(), leaf.name.c_str(), AT_REMOVEDIR) != 0) {
+    const int number = errno == EEXIST ? ENOTEMPTY : errno;
+    ToolError error = os_error("delete", shown, number);
+    if (number == ENOTEMPTY) {
+      error.hint = "Set recursive to delete the folder and all in it";
+    }
+    return error;
+  }
+  sync_folder(leaf.folder.get());
+  return RemoveOutcome{.mode = leaf.info.st_mode};
+}
+
 }  // namespace
 
 Outcome<RemoveOutcome> remove_name(const Workspace& workspace, const BoxPath& path,
@@ -247,6 +256,9 @@ Outcome<RemoveOutcome> remove_name(const Workspace& workspace, const BoxPath& pa
   const auto lock = workspace.lock_name(leaf);
   if (auto error = check_request(leaf, shown, request)) {
     return *std::move(error);
+  }
+  if (S_ISDIR(leaf.info.st_mode) && !request.recursive) {
+    return remove_empty_folder(leaf, shown);
   }
   RemoveOutcome done{.mode = leaf.info.st_mode};
   if (S_ISDIR(leaf.info.st_mode)) {

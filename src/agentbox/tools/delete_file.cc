@@ -65,8 +65,8 @@ Tool delete_file_tool() {
   tool.name = "delete_file";
   tool.title = "Delete";
   tool.description =
-      "Delete a file, a link (never its target) or, with recursive, a folder. What is mounted in "
-      "one stays.";
+      "Delete a file, a link (never its target), an empty folder or, with recursive, a folder and "
+      "all in it. What is mounted in one stays.";
   tool.arguments = {
       file_path_argument(),
       {.name = "recursive",
