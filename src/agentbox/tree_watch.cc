@@ -25,7 +25,7 @@ constexpr std::size_t kMaxHints = 100'000;
 constexpr int kRounds = 4;
 // Of what the kernel keeps for us, which is a few of them; a flood is not waited for.
 constexpr int kGatherings = 16;
-// Between two looks at everything that callers ask for.
+// Before another try at folders that were not where they should be.
 constexpr milliseconds kLeastPause{100};
 
 // The folder part of a path as a Leaf has it.
@@ -174,8 +174,7 @@ void TreeWatch::take_all(TimePoint now, std::vector<FileChange>& changes) {
   if (window_end_) {
     settle(now, changes);
   }
-  if (!queue_.valid() && !ended_ &&
-      now - scanned_ >= std::max<steady_clock::duration>(kLeastPause, scan_time_ * 2)) {
+  if (!queue_.valid() && !ended_) {
     scan(changes);
   }
 }

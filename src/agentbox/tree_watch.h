@@ -59,8 +59,8 @@ class TreeWatch {
   [[nodiscard]] TimePoint deadline() const;
   /// Appends the changes of windows that are over.
   void take(TimePoint now, std::vector<FileChange>& changes);
-  /// Appends all changes up to now, without waiting for a window to end. Where everything has to
-  /// be looked at, not more often than a fraction of the time that takes.
+  /// Appends all changes up to now, without waiting for a window to end. Without notices this looks
+  /// at everything.
   void take_all(TimePoint now, std::vector<FileChange>& changes);
 
   /// The folder that the changes' paths are relative to.

@@ -59,7 +59,7 @@ class Tree {
   // What changed up to now.
   Words now() {
     std::vector<FileChange> changes;
-    take_all(changes);
+    watch_->take_all(std::chrono::steady_clock::now(), changes);
     return words(changes);
   }
   // The same in alphabetical order.
@@ -94,11 +94,6 @@ class Tree {
   }
 
  private:
-  // Without notices a look so soon after the last is put off.
-  void take_all(std::vector<FileChange>& changes) {
-    const auto later = watch_->has_notices() ? 0s : 60s;
-    watch_->take_all(std::chrono::steady_clock::now() + later, changes);
-  }
   static Words words(const std::vector<FileChange>& changes) {
     Words words;
     for (const FileChange& change : changes) {
