@@ -2,7 +2,7 @@
 set(AGENTBOX_BOX_TEXT_SOURCES
   ansi.cc box_path.cc capture.cc diff.cc edit.cc edit_hint.cc event_ring.cc file_text.cc glob.cc ignore_rules.cc job_plan.cc
   job_record.cc journal.cc mime.cc patch.cc patch_apply.cc process_stat.cc process_tree.cc task_record.cc upload_record.cc visible.cc
-  watch_filter.cc)
+  watch_filter.cc watch_words.cc)
 # The box half of agent-box: files, commands and the spawner. Tools are found by name in tools/.
 set(AGENTBOX_BOX_SOURCES
   beneath.cc box.cc change_set.cc commands.cc directory.cc edit_arguments.cc environment.cc file_bytes.cc file_kind.cc file_reader.cc file_search.cc
@@ -11,7 +11,7 @@ set(AGENTBOX_BOX_SOURCES
   memory_watch.cc mover.cc new_file.cc old_file.cc os_error.cc private_folder.cc process_output.cc process_words.cc processes.cc
   program_plan.cc remover.cc session_commands.cc spawner.cc spawner_options.cc spill.cc task_host.cc task_methods.cc tasks.cc terminal.cc text_search.cc
   timestamps.cc transaction.cc transaction_undo.cc tree_diff.cc tree_guard.cc tree_watch.cc tree_watch_settle.cc uploads.cc
-  watched_tree.cc workspace.cc)
+  watch_host.cc watched_tree.cc workspace.cc)
 # Code contexts.
 list(APPEND AGENTBOX_BOX_TEXT_SOURCES context_driver.cc context_state.cc context_wire.cc context_words.cc)
 list(APPEND AGENTBOX_BOX_SOURCES context_host.cc context_recorder.cc contexts.cc interpreter.cc)

@@ -29,6 +29,7 @@
 #include "agentbox/spawner.h"
 #include "agentbox/task_host.h"
 #include "agentbox/tool_table.h"
+#include "agentbox/watch_host.h"
 #include "base/version.h"
 
 namespace agentbox::mcp {
@@ -222,6 +223,10 @@ int run(std::span<char*> arguments) {
     if (first == kContextHostWord) {
       keep_memory_small();
       return run_context_host();
+    }
+    if (first == kWatchHostWord) {
+      keep_memory_small();
+      return run_watch_host();
     }
     if (first == "--version") {
       const std::array libraries = {crypto_library(), c_library()};

@@ -102,6 +102,7 @@ std::vector<Tool> all_tools() {
   tools.push_back(move_file_tool());
   tools.push_back(delete_file_tool());
   tools.push_back(tail_log_tool());
+  tools.push_back(watch_files_tool());
   tools.push_back(file_info_tool());
   tools.push_back(create_directory_tool());
   tools.push_back(read_files_tool());

@@ -32,6 +32,7 @@ CALLS = {
     "move_file": {"source": "from-{n}", "destination": "to-{n}"},
     "delete_file": {"path": "tree-{n}", "recursive": True},
     "tail_log": {"path": "old", "follow_seconds": 60},
+    "watch_files": {"path": "many", "wait_seconds": 50},
     "file_info": {"path": "old", "sha256": True},
     "create_directory": {"path": "folder-{n}/a/b/c"},
     "read_files": {"paths": [f"many/{number}" for number in range(50)]},
@@ -85,6 +86,8 @@ def stage(shared_door):
         session.call("process_start", {"name": "cat", "command": "cat > /dev/null"})
         session.request("tools/call", {"name": "code_execute", "arguments": {"code": "1"}})  # the default context
         session.call("process_start", {"name": "terminal", "command": "sleep 1000", "tty": {"cols": 80}})
+        # What holds the watches of the box outlives the calls, as a job does.
+        session.call("watch_files", {"path": "many", "wait_seconds": 0})
         assert session.finish() == 0
     yield shared_door
     with shared_door.target.session() as session:

@@ -63,6 +63,8 @@ CALLS = {
     "move_file": lambda chance: [{"source": some_file(chance), "destination": f"d/{some_file(chance)}"}],
     "delete_file": lambda chance: [{"path": f"d/{some_file(chance)}"}, {"path": "d", "recursive": True}],
     "tail_log": lambda chance: [{"path": some_file(chance), "follow_seconds": 0.2}, {"path": some_file(chance), "start_offset": 0, "follow_seconds": 0}],
+    "watch_files": lambda chance: [
+        {"wait_seconds": 0}, {"path": "d", "wait_seconds": 0.2, "debounce_ms": 0}, {"path": some_file(chance), "wait_seconds": 0.3}],
     "download_chunk": lambda chance: [{"path": some_file(chance), "file_sha256": True}],
     "upload_chunk": lambda chance: [
         {"path": some_file(chance), "data": "MC41Cg==", "total_size": 4}, {"path": f"d/{some_file(chance)}", "data": "MC41Cg=="}],

@@ -50,6 +50,9 @@ CALLS = [
     ("tail_log", {"path": "b.py", "start_offset": 0, "follow_seconds": 0}),
     ("tail_log", {"path": "b.py", "start_offset": 99, "follow_seconds": 0.1, "until": "print", "strip_ansi": True}),
     ("tail_log", {"path": "d/a.txt", "start_offset": 0, "follow_seconds": 0, "max_bytes": 1}),
+    ("watch_files", {"wait_seconds": 0}),
+    ("watch_files", {"path": "b.py", "wait_seconds": 0.1, "debounce_ms": 0, "recursive": False}),
+    ("watch_files", {"path": "d", "include": ["*.txt"], "exclude": ["x"], "wait_seconds": 0, "max_events": 1}),
     ("edit_file", {"path": "b.py", "old_string": "print", "new_string": "exit", "dry_run": True}),
     ("edit_file", {"path": "b.py", "edits": [{"old_string": "print", "new_string": "exit"}]}),
     ("edit_file", {"path": "new.txt", "old_string": "", "new_string": "line\n" * 20000}),
@@ -117,6 +120,8 @@ HARMLESS = {
     "code": "1",
     "context_id": "nope",
 }
+# The same for arguments that are not required: without this its calls would wait for what never comes.
+BESIDES = {"watch_files": {"path": "nope/nope"}}
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +225,9 @@ def tried(session, tool, arguments):
 
 def base_of(tool, argument):
     required = tool["inputSchema"].get("required", [])
-    return {name: HARMLESS[name] for name in required if name != argument}
+    besides = BESIDES.get(tool["name"], {})
+    needed = {name: HARMLESS[name] for name in required} | besides
+    return {name: value for name, value in needed.items() if name != argument}
 
 
 def test_what_the_schema_allows_is_taken(session, tools):
@@ -388,6 +395,9 @@ def test_a_validator_and_the_reader_agree_on_generated_arguments(session, tools)
         validator = Draft202012Validator(tool["inputSchema"])
         for _ in range(ROUNDS):
             arguments = some_arguments(dice, tool["inputSchema"])
+            for name, value in BESIDES.get(tool["name"], {}).items():
+                if not any(ALIASES.get(given, given) == name for given in arguments):
+                    arguments[name] = value
             meant = plain_arguments(tool["inputSchema"], arguments)
             if meant is not None and beyond_the_reader(tool["inputSchema"], meant):
                 meant = None

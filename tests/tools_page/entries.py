@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 # What each code means, once.
 CODES = {
     "AMBIGUOUS": "the text or place occurs more than once; the lines are named",
-    "BAD_CURSOR": "not a cursor of this folder, order and depth",
+    "BAD_CURSOR": "not a cursor of this folder, order and depth, or of a watch that lives",
     "BAD_PATTERN": "the expression cannot be read; its position is named",
     "CONTEXT_BUSY": "other code runs in this context",
     "CONTEXT_DIED": "the interpreter ended; its state is gone",
@@ -174,6 +174,13 @@ ENTRIES = {
         {"path": "notes.txt", "start_offset": 4, "follow_seconds": 0},
         "256 KiB a call; follows for at most 60 s.",
         [*PATH, "EISDIR", "BAD_PATTERN"],
+    ),
+    "watch_files": Entry(
+        {"path": "notes.txt", "wait_seconds": 0},
+        "16 watches of a box; 10,000 folders and 200,000 files in each, 10,000 changes kept, ended after 10 minutes without a"
+        " call. Waits at most 50 s.",
+        [*PATH, "BAD_CURSOR", "BAD_PATTERN", "SPAWN_FAILED", "TOO_MANY_PROCESSES", "WATCH_LIMIT"],
+        shown={"next_cursor": "0123456789abcdef0123456789abcdef.0"},
     ),
     "download_chunk": Entry(
         {"path": "notes.txt", "length": 8, "file_sha256": True},

@@ -17,6 +17,7 @@
 #include "agentbox/processes.h"
 #include "agentbox/spill.h"
 #include "agentbox/tools/tools.h"
+#include "agentbox/watch_host.h"
 
 namespace agentbox::mcp {
 namespace {
@@ -48,6 +49,11 @@ constexpr std::array kToolLimits{
     LimitRow{"memory_percent", kMemoryPercent,
              "of the box's memory limit; beyond it the largest job is ended"},
     LimitRow{"stop_grace_ms", kStopGrace.count(), "between SIGTERM and SIGKILL"},
+    LimitRow{"watches", kMaxWatches, "watches of the box"},
+    LimitRow{"watch_idle_minutes", kWatchIdleTime.count(), "a watch lives that nobody asks"},
+    LimitRow{"watch_folders", kMaxWatchedFolders, "folders of one watch"},
+    LimitRow{"watch_files", kMaxWatchedNames, "files and folders of one watch"},
+    LimitRow{"watch_events", kMaxRingEvents, "changes that one watch keeps for its readers"},
     LimitRow{"listed_entries", kMaxVisited, "entries one listing looks at"},
     LimitRow{"path_bytes", kMaxPathBytes, "one path"},
 };

@@ -21,6 +21,7 @@ namespace agentbox::mcp {
 [[nodiscard]] Tool move_file_tool();
 [[nodiscard]] Tool delete_file_tool();
 [[nodiscard]] Tool tail_log_tool();
+[[nodiscard]] Tool watch_files_tool();
 [[nodiscard]] Tool file_info_tool();
 [[nodiscard]] Tool create_directory_tool();
 [[nodiscard]] Tool read_files_tool();

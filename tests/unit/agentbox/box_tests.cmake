@@ -5,7 +5,7 @@ agentbox_unit_test(agentbox_box_test
 agentbox_unit_test(agentbox_tools_test
   tools_apply_edits_test.cc tools_apply_patch_test.cc tools_edit_test.cc tools_files_test.cc tools_find_test.cc tools_jobs_test.cc tools_move_test.cc tools_search_test.cc tools_shell_test.cc tools_tail_test.cc tools_transfer_test.cc
   LIBS agentbox_mcp agentbox_base)
-agentbox_unit_test(agentbox_watch_test event_ring_test.cc tree_diff_test.cc tree_watch_test.cc
+agentbox_unit_test(agentbox_watch_test event_ring_test.cc tree_diff_test.cc tree_watch_test.cc watch_host_test.cc
   LIBS agentbox_mcp agentbox_base)
 # Drives the program itself.
 agentbox_unit_test(agentbox_spawner_test spawner_test.cc LIBS agentbox_mcp agentbox_base)
