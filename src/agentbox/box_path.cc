@@ -179,17 +179,36 @@ Outcome<BoxPath> parse_box_path(std::string_view given, const RootNames& names) 
       .path = quote_name(given)};
 }
 
-std::string show_path(const BoxPath& path, const RootNames& names) {
-  std::string shown =
-      path.root == Root::kWorkspace ? names.workspace.front() : names.output.front();
+std::string absolute_path(const BoxPath& path, const RootNames& names) {
+  std::string name = path.root == Root::kWorkspace ? names.workspace.front() : names.output.front();
   const std::string rest = tidy(path.relative);
   if (!rest.empty()) {
-    if (!shown.ends_with('/')) {
-      shown.push_back('/');
+    if (!name.ends_with('/')) {
+      name.push_back('/');
     }
-    shown += rest;
+    name += rest;
   }
-  return quote_name(shown);
+  return name;
+}
+
+std::string show_path(const BoxPath& path, const RootNames& names) {
+  return quote_name(absolute_path(path, names));
+}
+
+std::string file_uri(const BoxPath& path, const RootNames& names) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+  std::string uri = "file://";
+  for (const char c : absolute_path(path, names)) {
+    if (kPlain.find(c) != std::string_view::npos) {
+      uri.push_back(c);
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    uri.append({'%', kDigits[byte >> 4U], kDigits[byte & 0xfU]});
+  }
+  return uri;
 }
 
 Argument file_path_argument() {

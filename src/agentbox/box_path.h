@@ -48,8 +48,14 @@ struct RootNames {
 /// The argument `path` of every tool that works on one file.
 [[nodiscard]] Argument file_path_argument();
 
-/// The absolute name of PATH as shown: "." components and doubled slashes are gone.
+/// The absolute name of PATH in bytes: "." components and doubled slashes are gone.
+[[nodiscard]] std::string absolute_path(const BoxPath& path, const RootNames& names);
+
+/// The same as shown.
 [[nodiscard]] std::string show_path(const BoxPath& path, const RootNames& names);
+
+/// The file: URI of PATH, percent-encoded.
+[[nodiscard]] std::string file_uri(const BoxPath& path, const RootNames& names);
 
 /// NAME as it stands where that is plain UTF-8; else in double quotes with C escapes: \" \\ \t \n
 /// \r and \ooo (three octal digits) for control characters, and for every byte of what is not UTF-8

@@ -1,6 +1,6 @@
 # What of the box takes bytes apart, and needs no tool, no session and no spawner: small to build, for fuzzing.
 set(AGENTBOX_BOX_TEXT_SOURCES
-  ansi.cc box_path.cc capture.cc diff.cc edit.cc edit_hint.cc event_ring.cc file_text.cc glob.cc ignore_rules.cc job_plan.cc
+  ansi.cc box_path.cc capture.cc diff.cc edit.cc edit_hint.cc event_ring.cc file_text.cc glob.cc ignore_rules.cc image_size.cc job_plan.cc
   job_record.cc journal.cc mime.cc patch.cc patch_apply.cc process_stat.cc process_tree.cc task_record.cc upload_record.cc visible.cc
   watch_filter.cc watch_words.cc)
 # The box half of agent-box: files, commands and the spawner. Tools are found by name in tools/.

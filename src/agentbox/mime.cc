@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "agentbox/capture.h"
 #include "base/text.h"
@@ -35,6 +36,11 @@ constexpr std::array kMarks{
          "application/x-elf"},
     Mark{"SQLite format 3\0"sv, "application/vnd.sqlite3"},
     Mark{"\0asm"sv, "application/wasm"},
+    Mark{"BM"sv, "image/bmp"},
+    Mark{"II*\0"sv, "image/tiff"},
+    Mark{"MM\0*"sv, "image/tiff"},
+    Mark{"\0\0\1\0"sv, "image/x-icon"},
+    Mark{"\x1a\x45\xdf\xa3"sv, "video/webm"},
     Mark{"OggS"sv, "audio/ogg"},
     Mark{"ID3"sv, "audio/mpeg"},
     Mark{"fLaC"sv, "audio/flac"},
@@ -72,6 +78,13 @@ constexpr std::array kTextEndings{
     Ending{".yml", "application/yaml"},
 };
 
+// Bytes without a mark that is sure.
+constexpr std::array kBinaryEndings{
+    Ending{".aac", "audio/aac"},  Ending{".avi", "video/x-msvideo"},   Ending{".mp3", "audio/mpeg"},
+    Ending{".otf", "font/otf"},   Ending{".tar", "application/x-tar"}, Ending{".ttf", "font/ttf"},
+    Ending{".woff", "font/woff"}, Ending{".woff2", "font/woff2"},
+};
+
 // "RIFF....WAVE" and "RIFF....WEBP".
 std::string_view riff_type(std::string_view bytes) {
   constexpr std::size_t kKindAt = 8;
@@ -82,34 +95,78 @@ std::string_view riff_type(std::string_view bytes) {
   return kind == "WEBP" ? "image/webp"sv : kind == "WAVE" ? "audio/wav"sv : ""sv;
 }
 
-bool is_text(std::string_view bytes) {
-  bytes.remove_suffix(incomplete_suffix(bytes));
-  return is_utf8(bytes) && bytes.find('\0') == std::string_view::npos;
+// "....ftyp" and a brand: the boxes that MPEG-4 and its kin are made of.
+std::string_view brand_type(std::string_view bytes) {
+  constexpr std::size_t kMarkAt = 4;
+  constexpr std::size_t kBrandAt = 8;
+  if (bytes.size() < kBrandAt + 4 || bytes.substr(kMarkAt, 4) != "ftyp") {
+    return {};
+  }
+  const std::string_view brand = bytes.substr(kBrandAt, 4);
+  return brand == "avif"   ? "image/avif"sv
+         : brand == "heic" ? "image/heic"sv
+         : brand == "M4A " ? "audio/mp4"sv
+         : brand == "qt  " ? "video/quicktime"sv
+                           : "video/mp4"sv;
+}
+
+bool has_ending(std::string_view name, std::string_view ending) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return name.size() >= ending.size() &&
+         std::equal(ending.begin(), ending.end(), name.end() - ending.size(),
+                    [&](char a, char b) { return a == lower(b); });
+}
+
+template <std::size_t N>
+std::string_view type_by_ending(std::string_view name, const std::array<Ending, N>& endings) {
+  const auto found = std::find_if(endings.begin(), endings.end(),
+                                  [&](const Ending& one) { return has_ending(name, one.ending); });
+  return found != endings.end() ? found->type : std::string_view();
+}
+
+// The first that is not empty.
+std::string_view first_of(std::initializer_list<std::string_view> types) {
+  const auto* const found =
+      std::find_if(types.begin(), types.end(), [](std::string_view type) { return !type.empty(); });
+  return found != types.end() ? *found : std::string_view();
+}
+
+std::string_view text_type(std::string_view name, std::string_view text) {
+  // Such a file may begin with a page of text.
+  if (text.starts_with("%PDF-")) {
+    return "application/pdf";
+  }
+  return first_of({type_by_ending(name, kTextEndings),
+                   text.starts_with("<svg") ? "image/svg+xml"sv : ""sv,
+                   text.starts_with("#!") ? "text/x-script"sv : ""sv, "text/plain"});
+}
+
+std::string_view mark_type(std::string_view bytes) {
+  const auto* const mark = std::find_if(
+      kMarks.begin(), kMarks.end(), [&](const Mark& one) { return bytes.starts_with(one.bytes); });
+  return mark != kMarks.end() ? mark->type : std::string_view();
 }
 
 }  // namespace
 
+bool is_plain_text(std::string_view bytes) {
+  return is_utf8(bytes) && bytes.find('\0') == std::string_view::npos;
+}
+
+bool is_text_type(std::string_view type) {
+  return type.starts_with("text/") ||
+         std::any_of(kTextEndings.begin(), kTextEndings.end(),
+                     [&](const Ending& one) { return one.type == type; });
+}
+
 std::string_view mime_type(std::string_view name, std::string_view first_bytes) {
   first_bytes = first_bytes.substr(0, kMimeBytes);
-  const auto* const mark = std::find_if(kMarks.begin(), kMarks.end(), [&](const Mark& one) {
-    return first_bytes.starts_with(one.bytes);
-  });
-  if (mark != kMarks.end()) {
-    return mark->type;
+  // Marks are short, and words may begin with them.
+  if (is_plain_text(first_bytes.substr(0, first_bytes.size() - incomplete_suffix(first_bytes)))) {
+    return text_type(name, first_bytes);
   }
-  if (const auto riff = riff_type(first_bytes); !riff.empty()) {
-    return riff;
-  }
-  if (!is_text(first_bytes)) {
-    return "application/octet-stream";
-  }
-  const auto* const ending =
-      std::find_if(kTextEndings.begin(), kTextEndings.end(),
-                   [&](const Ending& one) { return name.ends_with(one.ending); });
-  if (ending != kTextEndings.end()) {
-    return ending->type;
-  }
-  return first_bytes.starts_with("#!") ? "text/x-script" : "text/plain";
+  return first_of({mark_type(first_bytes), riff_type(first_bytes), brand_type(first_bytes),
+                   type_by_ending(name, kBinaryEndings), "application/octet-stream"});
 }
 
 }  // namespace agentbox::mcp

@@ -106,6 +106,7 @@ std::vector<Tool> all_tools() {
   tools.push_back(file_info_tool());
   tools.push_back(create_directory_tool());
   tools.push_back(read_files_tool());
+  tools.push_back(read_media_tool());
   tools.push_back(glob_files_tool());
   tools.push_back(search_files_tool());
   tools.push_back(download_chunk_tool());

@@ -22,6 +22,7 @@ CALLS = {
     "process_kill": {"name": "stubborn-{n}", "grace_seconds": 30},
     "process_resize": {"process_id": "terminal", "cols": 100, "rows": 30},
     "read_file": {"path": "old", "limit": 270_000},
+    "read_media": {"path": "blob"},
     "write_file": {"path": "written", "content": NEW},
     "edit_file": {"path": "edited", "old_string": "old", "new_string": "new", "replace_all": True},
     "apply_edits": {"operations": [

@@ -58,6 +58,7 @@ CALLS = {
     "list_directory": lambda _: [{"depth": 3}],
     "search_files": lambda _: [{"pattern": "0\\.[1-5]"}],
     "glob_files": lambda _: [{"pattern": "**/f*"}],
+    "read_media": lambda chance: [{"path": some_file(chance)}, {"path": f"blob{chance.randrange(2)}"}],
     "file_info": lambda chance: [{"path": some_file(chance), "sha256": True}],
     "create_directory": lambda chance: [{"path": f"d/{chance.randrange(3)}/x"}],
     "move_file": lambda chance: [{"source": some_file(chance), "destination": f"d/{some_file(chance)}"}],

@@ -25,6 +25,7 @@ namespace agentbox::mcp {
 [[nodiscard]] Tool file_info_tool();
 [[nodiscard]] Tool create_directory_tool();
 [[nodiscard]] Tool read_files_tool();
+[[nodiscard]] Tool read_media_tool();
 [[nodiscard]] Tool glob_files_tool();
 [[nodiscard]] Tool search_files_tool();
 [[nodiscard]] Tool upload_chunk_tool();

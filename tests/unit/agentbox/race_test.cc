@@ -64,7 +64,8 @@ class Attacker {
 std::map<std::string, std::string> content_of(const TemporaryFolder& folder) {
   std::map<std::string, std::string> content;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
-    content[entry.path()] = entry.is_regular_file() ? file_content(entry.path()) : "";
+    content[entry.path()] = std::to_string(mode_of(entry.path())) + " " +
+                            (entry.is_regular_file() ? file_content(entry.path()) : "");
   }
   return content;
 }
@@ -89,6 +90,7 @@ TEST_CASE("links that change while file tools run lead them nowhere outside") {
         {read_file_tool(), R"({"path":"d/v"})"},
         {read_file_tool(), R"({"path":"real/v"})"},
         {tail_log_tool(), R"({"path":"d/v","start_offset":0,"follow_seconds":0})"},
+        {read_media_tool(), R"({"path":"d/v"})"},
         {read_files_tool(), R"({"paths":["d/v","real/v","d/sub/v"]})"},
         {read_blob_tool(), R"({"name":"d/v"})"},
         {list_directory_tool(), R"({"path":"d"})"},

@@ -1,0 +1,38 @@
+// pure: whatever a file begins with, its type is a word of ours and its size is positive.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "agentbox/image_size.h"
+#include "agentbox/mime.h"
+#include "base/text.h"
+
+namespace {
+
+using namespace agentbox;
+using namespace agentbox::mcp;
+
+void expect(bool holds) {
+  if (!holds) {
+    std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // A name, a newline, and the file.
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::string_view name = text.substr(0, text.find('\n'));
+  const std::string_view bytes = text.substr(std::min(name.size() + 1, text.size()));
+  const std::string_view type = mime_type(name, bytes);
+  expect(std::count(type.begin(), type.end(), '/') == 1 && type.size() < 100);
+  expect(is_printable_ascii(type));
+  expect(!is_text_type(type) || is_plain_text(bytes.substr(0, kMimeBytes - 4)) ||
+         bytes.size() < kMimeBytes);
+  const auto image = image_size(bytes);
+  expect(!image || (image->width > 0 && image->height > 0));
+  return 0;
+}
