@@ -1,7 +1,6 @@
 // edge: see directory.h.
 #include "agentbox/directory.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,13 +13,10 @@
 
 #include "agentbox/box_path.h"
 #include "agentbox/file_bytes.h"
+#include "agentbox/folder_names.h"
 
 namespace agentbox::mcp {
 namespace {
-
-struct CloseDir {
-  void operator()(DIR* dir) const { (void)::closedir(dir); }
-};
 
 // The rules that hold in a folder: its own, then those above.
 struct IgnoreScope {
@@ -94,26 +90,22 @@ class Lister {
   }
 
   void read(Pending& pending) {
-    UniqueFd fd = open_below(top_, pending.path);
-    const int folder = fd.get();
-    const std::unique_ptr<DIR, CloseDir> dir(fd.valid() ? ::fdopendir(folder) : nullptr);
-    if (dir == nullptr) {
+    FolderNames names(open_below(top_, pending.path));
+    if (!names.ok()) {
       ++listing_.unreadable;
       listing_.incomplete = true;
       return;
     }
-    (void)fd.release();
     if (request_.respect_ignore) {
-      add_scope(pending, folder);
+      add_scope(pending, names.folder());
     }
-    while (const dirent* entry =
-               ::readdir(dir.get())) {  // NOLINT(concurrency-mt-unsafe): this DIR is ours alone
+    while (const dirent* const entry = names.next()) {
       if (full()) {
         listing_.incomplete = true;
         listing_.all_visited = false;
         return;
       }
-      take(pending, folder, *entry);
+      take(pending, names.folder(), *entry);
     }
   }
 
@@ -128,8 +120,7 @@ class Lister {
 
   void take(const Pending& pending, int folder, const dirent& found) {
     const std::string_view name = found.d_name;
-    const bool self = name == "." || name == "..";
-    if (self || is_temporary_name(name) || (!request_.include_hidden && name.starts_with('.'))) {
+    if (is_temporary_name(name) || (!request_.include_hidden && name.starts_with('.'))) {
       return;
     }
     Entry entry;

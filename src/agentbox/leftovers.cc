@@ -1,7 +1,6 @@
 // edge: see leftovers.h.
 #include "agentbox/leftovers.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "agentbox/box_path.h"
+#include "agentbox/folder_names.h"
 #include "base/handle.h"
 
 namespace agentbox::mcp {
@@ -19,21 +19,16 @@ namespace {
 // Deeper trees stay as they are: each level holds a descriptor.
 constexpr std::size_t kMaxDepth = 256;
 
-struct CloseDir {
-  void operator()(DIR* dir) const { (void)::closedir(dir); }
-};
-using DirHandle = std::unique_ptr<DIR, CloseDir>;
+FolderNames open_names(int parent, const char* name) {
+  return FolderNames(
+      UniqueFd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
+}
 
-DirHandle open_dir(int parent, const char* name) {
-  UniqueFd fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd.valid()) {
-    return nullptr;
-  }
-  DirHandle dir(::fdopendir(fd.get()));
-  if (dir != nullptr) {
-    (void)fd.release();
-  }
-  return dir;
+// A folder without rights is ours all the same. Not by name: that would follow a link.
+bool make_enterable(int parent, const char* name) {
+  const UniqueFd folder(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  (void)::chmod(("/proc/self/fd/" + std::to_string(folder.get())).c_str(), 0700);
+  return folder.valid();
 }
 
 // What to do with the entries of a tree, depth first. One object per walk.
@@ -49,36 +44,31 @@ class Visitor {
 };
 
 struct Level {
-  DirHandle dir;
+  FolderNames names;
   std::string name;
 };
 
 void walk(int top, Visitor& visitor) {
   std::vector<Level> levels;
-  levels.push_back({.dir = open_dir(top, "."), .name = "."});
+  levels.push_back({.names = open_names(top, "."), .name = "."});
   while (!levels.empty()) {
-    DIR* dir = levels.back().dir.get();
-    const dirent* entry =
-        dir == nullptr ? nullptr
-                       : ::readdir(dir);  // NOLINT(concurrency-mt-unsafe): this DIR is ours alone
+    FolderNames& names = levels.back().names;
+    const dirent* const entry = names.ok() ? names.next() : nullptr;
     if (entry == nullptr) {
       const std::string name = std::move(levels.back().name);
       levels.pop_back();
       if (!levels.empty()) {
-        visitor.folder_done(::dirfd(levels.back().dir.get()), name.c_str());
+        visitor.folder_done(levels.back().names.folder(), name.c_str());
       }
       continue;
     }
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") {
-      continue;
-    }
-    const int here = ::dirfd(dir);
+    const int here = names.folder();
     struct stat info {};
     const bool known = ::fstatat(here, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0;
     if (known && S_ISDIR(info.st_mode)) {
       if (levels.size() < kMaxDepth && visitor.enters(here, entry->d_name)) {
-        levels.push_back({.dir = open_dir(here, entry->d_name), .name = std::string(name)});
+        std::string name = entry->d_name;
+        levels.push_back({.names = open_names(here, name.c_str()), .name = name});
       }
     } else {
       visitor.entry(here, entry->d_name);
@@ -99,7 +89,18 @@ class RemoveTemporaries : public Visitor {
   void folder_done(int /*parent*/, const char* /*name*/) override {}
   bool enters(int parent, const char* name) override {
     struct stat info {};
-    return ::fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_dev == device_;
+    if (::fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || info.st_dev != device_) {
+      return false;
+    }
+    if (!is_temporary_name(name)) {
+      return true;
+    }
+    if (info.st_ctime < before_ && make_enterable(parent, name)) {  // a copy cut short
+      const UniqueFd copy(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      const bool emptied = empty_folder(copy.get()) == 0;
+      removed_ += emptied && ::unlinkat(parent, name, AT_REMOVEDIR) == 0 ? 1U : 0U;
+    }
+    return false;
   }
   [[nodiscard]] std::size_t removed() const { return removed_; }
 
@@ -115,12 +116,7 @@ class RemoveAll : public Visitor {
   void folder_done(int parent, const char* name) override {
     count(::unlinkat(parent, name, AT_REMOVEDIR));
   }
-  bool enters(int parent, const char* name) override {
-    // A folder without rights is ours all the same. Not by name: that would follow a link.
-    const UniqueFd folder(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    (void)::chmod(("/proc/self/fd/" + std::to_string(folder.get())).c_str(), 0700);
-    return folder.valid();
-  }
+  bool enters(int parent, const char* name) override { return make_enterable(parent, name); }
   [[nodiscard]] std::size_t failed() const { return failed_; }
 
  private:

@@ -8,7 +8,7 @@
 #include <array>
 #include <cerrno>
 
-#include "agentbox/file_bytes.h"
+#include "agentbox/file_copy.h"
 #include "agentbox/leaf_file.h"
 #include "agentbox/new_file.h"
 #include "agentbox/os_error.h"
@@ -201,7 +201,8 @@ std::optional<ToolError> Mover::copy_file() {
   if (!made.ok()) {
     return os_error("write", destination_shown_, made.error().os_errno);
   }
-  int number = copy_all(source->get(), made->fd(), request_.cancelled);
+  int number = copy_content(source->get(), made->fd(), kKernelCopies,
+                            [this](std::uint64_t) { return !request_.cancelled(); });
   if (number == 0) {
     copy_attributes(source->get(), made->fd());
     mode_t mode = from_.info.st_mode & 07777U;

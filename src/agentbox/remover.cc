@@ -1,28 +1,22 @@
 // edge: see remover.h.
 #include "agentbox/remover.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <memory>
 #include <string_view>
 #include <vector>
 
+#include "agentbox/folder_names.h"
 #include "agentbox/leaf_file.h"
 #include "agentbox/new_file.h"
 #include "agentbox/os_error.h"
 
 namespace agentbox::mcp {
 namespace {
-
-struct CloseDir {
-  void operator()(DIR* dir) const { (void)::closedir(dir); }
-};
-using DirHandle = std::unique_ptr<DIR, CloseDir>;
 
 constexpr std::string_view kNothingDone = "nothing was deleted";
 // Names of folders remembered while those before them are emptied: reading a wide folder anew for
@@ -95,7 +89,13 @@ class TreeRemover {
     return enter(here.get(), name, here);
   }
 
-  UniqueFd open_same_mount(int parent, const std::string& name) {
+  UniqueFd open_same_mount(int parent, const std::string& name) const {
+    if (request_.force) {
+      // By way of /proc: by its name that would follow a link.
+      const UniqueFd entry(
+          ::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      (void)::chmod(("/proc/self/fd/" + std::to_string(entry.get())).c_str(), 0700);
+    }
     constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     if (!workspace_.features().openat2) {
       return UniqueFd(::openat(parent, name.c_str(), kFlags));
@@ -109,28 +109,20 @@ class TreeRemover {
 
   // Removes all in the folder HERE that goes at once, and notes folders that are not empty.
   std::optional<ToolError> sweep(int here) {
-    UniqueFd copy(::openat(here, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const DirHandle dir(copy.valid() ? ::fdopendir(copy.get()) : nullptr);
-    if (dir == nullptr) {
+    FolderNames names(UniqueFd(::openat(here, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+    if (!names.ok()) {
       return fault("open", errno);
     }
-    (void)copy.release();
     std::vector<std::string> full;
-    while (const dirent* entry = full.size() < kMaxNoted
-                                     ? ::readdir(dir.get())  // NOLINT(concurrency-mt-unsafe): ours
-                                     : nullptr) {
+    while (const dirent* const entry = full.size() < kMaxNoted ? names.next() : nullptr) {
       if (request_.cancelled()) {
         return stopped({.code = "CANCELLED", .message = "the call was cancelled"});
       }
-      const std::string_view name = entry->d_name;
-      if (name == "." || name == "..") {
-        continue;
-      }
       const int number = remove_one(here, entry->d_name);
       if (number == ENOTEMPTY || number == EEXIST) {
-        full.emplace_back(name);
+        full.emplace_back(entry->d_name);
       } else if (number != 0) {
-        levels_.push_back({.name = std::string(name)});
+        levels_.push_back({.name = entry->d_name});
         return fault("delete", number);
       }
     }
@@ -278,6 +270,17 @@ Outcome<RemoveOutcome> remove_name(const Workspace& workspace, const BoxPath& pa
   }
   sync_folder(leaf.folder.get());
   return done;
+}
+
+void remove_made_tree(const Workspace& workspace, const Leaf& beside, const std::string& name) {
+  Leaf top;
+  top.folder = UniqueFd(::fcntl(beside.folder.get(), F_DUPFD_CLOEXEC, 0));
+  top.name = name;
+  if (::fstatat(top.folder.get(), name.c_str(), &top.info, AT_SYMLINK_NOFOLLOW) != 0) {
+    return;
+  }
+  RemoveOutcome done;
+  (void)TreeRemover(workspace, top, "", {.recursive = true, .force = true}, done).run();
 }
 
 }  // namespace agentbox::mcp

@@ -13,6 +13,7 @@ namespace agentbox::mcp {
 
 struct RemoveRequest {
   bool recursive = false;                     ///< folders too, with all that is in them
+  bool force = false;                         ///< whatever the modes of the folders in it
   std::optional<std::string> if_sha256 = {};  ///< only a regular file with this content
   std::function<bool()> cancelled = [] { return false; };
 };
@@ -27,5 +28,8 @@ struct RemoveOutcome {
 /// stops at the first name that cannot go; the error then tells in its details how many went.
 [[nodiscard]] Outcome<RemoveOutcome> remove_name(const Workspace& workspace, const BoxPath& path,
                                                  const RemoveRequest& request);
+
+/// Removes the folder NAME that we made beside BESIDE, with all in it, as far as that goes.
+void remove_made_tree(const Workspace& workspace, const Leaf& beside, const std::string& name);
 
 }  // namespace agentbox::mcp

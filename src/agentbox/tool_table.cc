@@ -100,6 +100,7 @@ std::vector<Tool> all_tools() {
   tools.push_back(apply_patch_tool());
   tools.push_back(list_directory_tool());
   tools.push_back(move_file_tool());
+  tools.push_back(copy_file_tool());
   tools.push_back(delete_file_tool());
   tools.push_back(tail_log_tool());
   tools.push_back(watch_files_tool());

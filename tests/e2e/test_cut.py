@@ -31,6 +31,7 @@ CALLS = {
     "apply_patch": {"patch": "*** Begin Patch\n*** Add File: patched-{n}\n" + "+x\n" * 100_000 + "*** End Patch\n"},
     "list_directory": {"depth": 20, "limit": 10_000},
     "move_file": {"source": "from-{n}", "destination": "to-{n}"},
+    "copy_file": {"source": "many", "destination": "copy-{n}", "recursive": True},
     "delete_file": {"path": "tree-{n}", "recursive": True},
     "tail_log": {"path": "old", "follow_seconds": 60},
     "watch_files": {"path": "many", "wait_seconds": 50},
@@ -138,6 +139,8 @@ def assert_nothing_stays(door, tool, number):
         assert (here / gone).exists() != (here / come).exists(), tool
     for path in here.glob(f"tree-{number}/a/b/c"):
         assert path.read_text(encoding="utf-8") == "x\n", tool
+    for path in here.glob(f"copy-{number}"):
+        assert len(list(path.iterdir())) == MANY + 1, tool
     blob = [path for path in here.rglob(f"blob-{number}")]
     assert all(path.stat().st_size == 10_000_000 for path in blob), tool
 

@@ -19,6 +19,7 @@ namespace agentbox::mcp {
 [[nodiscard]] Tool apply_patch_tool();
 [[nodiscard]] Tool list_directory_tool();
 [[nodiscard]] Tool move_file_tool();
+[[nodiscard]] Tool copy_file_tool();
 [[nodiscard]] Tool delete_file_tool();
 [[nodiscard]] Tool tail_log_tool();
 [[nodiscard]] Tool watch_files_tool();
