@@ -45,6 +45,27 @@ def running(door, word):
     return [process for process in door.box_processes() if word in process.command]
 
 
+LISTENER = """
+import socket, time
+with socket.create_server(("127.0.0.1", 0)) as server:
+    print("port", server.getsockname()[1], flush=True)
+    time.sleep(712)
+"""
+
+
+def test_the_port_of_a_server_is_listed_with_the_job_it_belongs_to(shared_door):
+    with shared_door.target.session() as session:
+        started = start(session, "python3", args=["-c", LISTENER], name="server", wait_for=r"port \d+\n", wait_seconds=20)
+        port = int(output(session, "server")["output"].split()[1])
+        (found,) = [each for each in session.call("list_ports")["ports"] if each["port"] == port]
+        assert found["protocol"] == "tcp" and found["address"] == "127.0.0.1", found
+        assert found["process_id"] == started["process_id"] and found["pid"] == started["pid"], found
+        assert "socket.create_server" in found["command"], found
+        kill(session, "server", force=True)
+        assert not [each for each in session.call("list_ports")["ports"] if each["port"] == port]
+        assert session.finish() == 0
+
+
 def test_a_job_survives_its_session_and_a_later_one_lists_reads_and_stops_it(shared_door):
     """Containarium forgets its processes at every reconnect, and so do others."""
     with shared_door.target.session() as first:

@@ -78,6 +78,7 @@ CALLS = {
     "code_context_create": lambda chance: [{"name": f"c{chance.randrange(2)}", "language": "bash"}],
     "code_context_list": lambda _: [{}],
     "code_context_delete": lambda chance: [{"context_id": f"c{chance.randrange(2)}"}, {"context_id": "c0", "interrupt": True}],
+    "list_ports": lambda _: [{"protocol": "all"}],
     "list_blobs": lambda _: [{}],
     "write_random_blob": lambda chance: [{"name": f"blob{chance.randrange(2)}", "size_bytes": 100_000}],
     "read_blob": lambda chance: [{"name": f"blob{chance.randrange(2)}"}],

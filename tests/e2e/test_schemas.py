@@ -101,6 +101,8 @@ CALLS = [
     ("write_random_blob", {"name": "blob", "size_bytes": 10}),
     ("read_blob", {"name": "blob"}),
     ("list_blobs", {}),
+    ("list_ports", {}),
+    ("list_ports", {"protocol": "all"}),
     ("system_info", {}),
     ("system_info", {"metrics": False}),
 ]
