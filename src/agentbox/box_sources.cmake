@@ -8,7 +8,7 @@ set(AGENTBOX_BOX_SOURCES
   beneath.cc box.cc change_set.cc commands.cc copier.cc directory.cc edit_arguments.cc environment.cc file_bytes.cc file_copy.cc file_kind.cc file_reader.cc file_search.cc
   file_types.cc file_writer.cc folder_names.cc follower.cc hosted.cc inotify_queue.cc job_client.cc job_folder.cc job_helper.cc job_host.cc job_input.cc
   job_log.cc job_process.cc job_streams.cc keeper.cc keeper_process.cc leaf_file.cc leftovers.cc machine.cc
-  memory_watch.cc mover.cc new_file.cc old_file.cc open_ports.cc os_error.cc private_folder.cc process_output.cc process_words.cc processes.cc
+  memory_watch.cc mover.cc new_file.cc old_file.cc open_ports.cc os_error.cc permissions.cc private_folder.cc process_output.cc process_words.cc processes.cc
   program_plan.cc remover.cc session_commands.cc spawner.cc spawner_options.cc spill.cc task_host.cc task_methods.cc tasks.cc terminal.cc text_search.cc
   timestamps.cc transaction.cc transaction_undo.cc tree_copier.cc tree_diff.cc tree_guard.cc tree_watch.cc tree_watch_settle.cc uploads.cc
   watch_host.cc watched_tree.cc workspace.cc)

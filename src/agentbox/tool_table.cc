@@ -116,6 +116,7 @@ std::vector<Tool> all_tools() {
   tools.push_back(code_context_create_tool());
   tools.push_back(code_context_list_tool());
   tools.push_back(code_context_delete_tool());
+  tools.push_back(set_permissions_tool());
   tools.push_back(list_ports_tool());
   tools.push_back(list_blobs_tool());
   tools.push_back(write_random_blob_tool());

@@ -82,6 +82,9 @@ class Workspace {
   /// The same, a link at the end being opened itself.
   [[nodiscard]] Result<UniqueFd> open_name(const BoxPath& path) const;
 
+  /// The error of writing to PATH where that is in the output folder.
+  [[nodiscard]] std::optional<ToolError> refuse_output(const BoxPath& path) const;
+
   /// Makes the folder PATH and those above it that are missing; false where it is there already.
   /// MODE holds as it is where EXACT, else less the umask.
   [[nodiscard]] Outcome<bool> create_folder(const BoxPath& path, mode_t mode, bool exact) const;
@@ -137,7 +140,6 @@ class Workspace {
   [[nodiscard]] Outcome<bool> create_last(const BoxPath& path, mode_t mode, bool exact,
                                           MadeFolders& made) const;
   [[nodiscard]] std::mutex& lock_of(int folder, const std::string& name) const;
-  [[nodiscard]] std::optional<ToolError> refuse_output(const BoxPath& path) const;
   [[nodiscard]] ToolError refuse_dots(const BoxPath& path) const;
 
   Beneath workspace_;

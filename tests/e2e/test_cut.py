@@ -46,6 +46,7 @@ CALLS = {
     "code_context_create": {"name": "context-{n}", "language": "bash"},
     "code_context_list": {},
     "code_context_delete": {"context_id": "context"},
+    "set_permissions": {"path": "many", "mode": "0644", "recursive": True},
     "list_ports": {"protocol": "all"},
     "list_blobs": {},
     "write_random_blob": {"name": "blob-{n}", "size_bytes": 10_000_000},

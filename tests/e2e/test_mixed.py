@@ -64,6 +64,7 @@ CALLS = {
     "move_file": lambda chance: [{"source": some_file(chance), "destination": f"d/{some_file(chance)}"}],
     "copy_file": lambda chance: [
         {"source": some_file(chance), "destination": f"d/{some_file(chance)}", "overwrite": True}, {"source": "d", "destination": "e", "recursive": True}],
+    "set_permissions": lambda chance: [{"path": some_file(chance), "mode": "0600"}, {"path": "d", "mode": "0755", "recursive": True}],
     "delete_file": lambda chance: [{"path": f"d/{some_file(chance)}"}, {"path": "d", "recursive": True}],
     "tail_log": lambda chance: [{"path": some_file(chance), "follow_seconds": 0.2}, {"path": some_file(chance), "start_offset": 0, "follow_seconds": 0}],
     "watch_files": lambda chance: [

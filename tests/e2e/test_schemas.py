@@ -82,6 +82,8 @@ CALLS = [
     ("copy_file", {"source": "d/a.txt", "destination": "copied/a.txt"}),
     ("copy_file", {"source": "copied", "destination": "copied2", "recursive": True}),
     ("copy_file", {"source": "link", "destination": "copied/a.txt", "overwrite": True}),
+    ("set_permissions", {"path": "copied2", "mode": "0700"}),
+    ("set_permissions", {"path": "copied2", "mode": "0600", "recursive": True}),
     ("delete_file", {"path": "link"}),
     ("delete_file", {"path": "x", "recursive": True}),
     ("delete_file", {"path": "x", "missing_ok": True}),

@@ -31,6 +31,7 @@ namespace agentbox::mcp {
 [[nodiscard]] Tool search_files_tool();
 [[nodiscard]] Tool upload_chunk_tool();
 [[nodiscard]] Tool download_chunk_tool();
+[[nodiscard]] Tool set_permissions_tool();
 [[nodiscard]] Tool list_ports_tool();
 [[nodiscard]] Tool system_info_tool();
 [[nodiscard]] Tool list_blobs_tool();

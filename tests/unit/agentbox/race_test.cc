@@ -106,6 +106,8 @@ TEST_CASE("links that change while file tools run lead them nowhere outside") {
         {copy_file_tool(), R"({"source":"d/v","destination":"copy","overwrite":true})"},
         {copy_file_tool(), R"({"source":"real/v","destination":"d/copy","overwrite":true})"},
         {copy_file_tool(), R"({"source":"d","destination":"tree","recursive":true})"},
+        {set_permissions_tool(), R"({"path":"d","mode":"0755","recursive":true})"},
+        {set_permissions_tool(), R"({"path":"d/v","mode":"0644"})"},
         {delete_file_tool(), R"({"path":"tree","recursive":true})"},
         {delete_file_tool(), R"({"path":"d/v"})"},
         {delete_file_tool(), R"({"path":"d/only-outside","recursive":true})"},
