@@ -10,8 +10,8 @@ set(AGENTBOX_BOX_SOURCES
   job_log.cc job_process.cc job_streams.cc keeper.cc keeper_process.cc leaf_file.cc leftovers.cc machine.cc
   memory_watch.cc mover.cc new_file.cc old_file.cc open_ports.cc os_error.cc permissions.cc private_folder.cc process_output.cc process_words.cc processes.cc
   program_plan.cc remover.cc session_commands.cc spawner.cc spawner_options.cc spill.cc task_host.cc task_methods.cc tasks.cc terminal.cc text_search.cc
-  timestamps.cc transaction.cc transaction_undo.cc tree_copier.cc tree_diff.cc tree_guard.cc tree_watch.cc tree_watch_settle.cc uploads.cc
-  watch_host.cc watched_tree.cc workspace.cc)
+  transaction.cc transaction_undo.cc tree_copier.cc tree_diff.cc tree_guard.cc tree_watch.cc
+  tree_watch_settle.cc uploads.cc watch_host.cc watched_tree.cc workspace.cc)
 # Code contexts.
 list(APPEND AGENTBOX_BOX_TEXT_SOURCES context_driver.cc context_state.cc context_wire.cc context_words.cc)
 list(APPEND AGENTBOX_BOX_SOURCES context_host.cc context_recorder.cc contexts.cc interpreter.cc)

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "agentbox/box.h"
+#include "agentbox/call.h"
 #include "agentbox/file_bytes.h"
 #include "agentbox/leaf_file.h"
 #include "agentbox/os_error.h"
@@ -387,6 +389,20 @@ std::size_t ChangeSet::changed() const {
     count += as_it_was ? 0U : 1U;
   }
   return count;
+}
+
+std::optional<ToolError> apply_changes(const ChangeSet& changes, bool dry, CallContext& context) {
+  auto plan = changes.plan();
+  if (!plan.ok()) {
+    return std::move(plan).error();
+  }
+  if (dry) {
+    return std::nullopt;
+  }
+  const Box& box = context.box();
+  return commit(
+      *box.workspace, box.keep_folder, *plan, [&context] { return context.cancelled(); },
+      context.cancel_fd());
 }
 
 }  // namespace agentbox::mcp

@@ -92,4 +92,9 @@ class ChangeSet {
   std::uint64_t held_ = 0;
 };
 
+/// Carries out in the box of CONTEXT what CHANGES says, all of it or nothing; where DRY, only looks
+/// whether that could be planned.
+[[nodiscard]] std::optional<ToolError> apply_changes(const ChangeSet& changes, bool dry,
+                                                     CallContext& context);
+
 }  // namespace agentbox::mcp

@@ -5,12 +5,16 @@
 #include <ctime>
 #include <string>
 
+#include "base/utc.h"
+
 namespace agentbox::mcp {
 
-/// RFC 3339 in UTC with nanoseconds: "2026-01-02T03:04:05.000000006Z".
-[[nodiscard]] std::string timestamp(const timespec& time);
+/// As exact as files have it: "2026-01-02T03:04:05.000000006Z".
+[[nodiscard]] inline std::string timestamp(const timespec& time) { return format_time(time, 9); }
 
-/// The same to the second, of SECONDS since 1970.
-[[nodiscard]] std::string timestamp_seconds(std::int64_t seconds);
+/// To the second, of SECONDS since 1970.
+[[nodiscard]] inline std::string timestamp_seconds(std::int64_t seconds) {
+  return format_time({.tv_sec = seconds, .tv_nsec = 0}, 0);
+}
 
 }  // namespace agentbox::mcp

@@ -7,19 +7,27 @@
 
 namespace agentbox {
 
+std::string format_time(const timespec& time, int digits) {
+  std::tm parts{};
+  if (::gmtime_r(&time.tv_sec, &parts) == nullptr) {
+    return "unknown";
+  }
+  std::array<char, 96> text{};
+  const int size = std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%09ld",
+                                 parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                                 parts.tm_hour, parts.tm_min, parts.tm_sec, time.tv_nsec);
+  constexpr int kAllDigits = 9;
+  // Without a fraction its point goes too.
+  const int dropped = digits > 0 ? kAllDigits - digits : kAllDigits + 1;
+  return std::string(text.data(), static_cast<std::size_t>(size - dropped)) + "Z";
+}
+
 std::string format_time(std::int64_t milliseconds) {
-  using namespace std::chrono;
-  const sys_time<std::chrono::milliseconds> instant{std::chrono::milliseconds(milliseconds)};
-  const auto day = floor<days>(instant);
-  const year_month_day date(day);
-  const hh_mm_ss time(instant - day);
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                static_cast<unsigned>(date.day()), static_cast<int>(time.hours().count()),
-                static_cast<int>(time.minutes().count()), static_cast<int>(time.seconds().count()),
-                static_cast<int>(time.subseconds().count()));
-  return text.data();
+  constexpr std::int64_t kPerSecond = 1000;
+  constexpr std::int64_t kNanoseconds = 1'000'000;
+  const std::int64_t fraction = ((milliseconds % kPerSecond) + kPerSecond) % kPerSecond;
+  return format_time(
+      {.tv_sec = (milliseconds - fraction) / kPerSecond, .tv_nsec = fraction * kNanoseconds}, 3);
 }
 
 Result<std::int64_t> parse_time(std::string_view text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -9,7 +10,11 @@
 
 namespace agentbox {
 
-/// RFC 3339 in UTC with milliseconds. MILLISECONDS is Unix time; the texts compare as the moments
+/// RFC 3339 in UTC, with DIGITS (0, 3 or 9) of the second's fraction; "unknown" for a year that no
+/// calendar counts.
+[[nodiscard]] std::string format_time(const timespec& time, int digits);
+
+/// The same with milliseconds. MILLISECONDS is Unix time; the texts compare as the moments
 /// do.
 [[nodiscard]] std::string format_time(std::int64_t milliseconds);
 

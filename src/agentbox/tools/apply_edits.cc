@@ -15,7 +15,6 @@
 #include "agentbox/leaf_file.h"
 #include "agentbox/reply_builder.h"
 #include "agentbox/tools/tools.h"
-#include "agentbox/transaction.h"
 #include "agentbox/visible.h"
 #include "base/text.h"
 
@@ -107,14 +106,9 @@ class Application {
     if (!unmet_.empty()) {
       return unmet_conditions();
     }
-    AB_TRY(plan, changes_.plan());
     const bool dry = arguments_.flag("dry_run");
-    if (!dry) {
-      if (auto error = commit(
-              workspace_, context_.box().keep_folder, plan, [this] { return context_.cancelled(); },
-              context_.cancel_fd())) {
-        return *std::move(error);
-      }
+    if (auto error = apply_changes(changes_, dry, context_)) {
+      return *std::move(error);
     }
     return reply(dry);
   }

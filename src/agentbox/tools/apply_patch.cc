@@ -11,7 +11,6 @@
 #include "agentbox/patch.h"
 #include "agentbox/reply_builder.h"
 #include "agentbox/tools/tools.h"
-#include "agentbox/transaction.h"
 #include "base/text.h"
 
 namespace agentbox::mcp {
@@ -66,14 +65,9 @@ class PatchCall {
         return *std::move(error);
       }
     }
-    AB_TRY(plan, changes_.plan());
     const bool dry = arguments_.flag("dry_run");
-    if (!dry) {
-      if (auto error = commit(
-              workspace_, context_.box().keep_folder, plan, [this] { return context_.cancelled(); },
-              context_.cancel_fd())) {
-        return *std::move(error);
-      }
+    if (auto error = apply_changes(changes_, dry, context_)) {
+      return *std::move(error);
     }
     return reply(dry);
   }

@@ -10,6 +10,14 @@ TEST_CASE("times are RFC 3339 in UTC with milliseconds") {
   CHECK(format_time(1'709'209'845'006) == "2024-02-29T12:30:45.006Z");
 }
 
+TEST_CASE("the fraction has as many digits as are asked for") {
+  const timespec time{.tv_sec = 1'709'209'845, .tv_nsec = 6'007'008};
+  CHECK(format_time(time, 0) == "2024-02-29T12:30:45Z");
+  CHECK(format_time(time, 3) == "2024-02-29T12:30:45.006Z");
+  CHECK(format_time(time, 9) == "2024-02-29T12:30:45.006007008Z");
+  CHECK(format_time({.tv_sec = INT64_MAX, .tv_nsec = 0}, 9) == "unknown");
+}
+
 TEST_CASE("a time that was written is read back, and nothing else is") {
   for (const std::int64_t moment : {INT64_C(0), INT64_C(1'709'209'845'006), INT64_C(-1)}) {
     CHECK(parse_time(format_time(moment)).value() == moment);
