@@ -15,3 +15,8 @@ set(AGENTBOX_BOX_SOURCES
 # Code contexts.
 list(APPEND AGENTBOX_BOX_TEXT_SOURCES context_driver.cc context_state.cc context_wire.cc context_words.cc)
 list(APPEND AGENTBOX_BOX_SOURCES context_host.cc context_recorder.cc contexts.cc interpreter.cc)
+# Resources, prompts and completion.
+list(APPEND AGENTBOX_BOX_TEXT_SOURCES git_names.cc)
+list(APPEND AGENTBOX_BOX_SOURCES
+  box_status.cc box_watcher.cc completion.cc completion_values.cc process_entry.cc prompts.cc resource_list.cc
+  resource_reader.cc resources.cc)

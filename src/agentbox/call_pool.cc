@@ -40,8 +40,11 @@ ToolResult run_handler(const Tool& tool, const Arguments& arguments, CallContext
 
 MethodReply run_method(const StartCall& call, CallContext& context) {
   try {
-    return call.method->handler(
-        MethodCall{.version = call.version, .role = call.role, .params = call.params}, context);
+    return call.method->handler(MethodCall{.version = call.version,
+                                           .role = call.role,
+                                           .params = call.params,
+                                           .history = call.history},
+                                context);
   } catch (const std::exception& problem) {  // as above
     return method_failure(rpc::kInternalError,
                           std::string("Internal error: unexpected failure: ") + problem.what());

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "agentbox/box.h"
+#include "agentbox/box_watcher.h"
 #include "agentbox/call_pool.h"
 #include "agentbox/context_host.h"
 #include "agentbox/job_host.h"
@@ -199,13 +200,19 @@ int serve(const Settings& settings) {
   if (!calls.ok()) {
     return fail(kExitSystem, calls.error());
   }
-  auto server = Server::open(std::move(streams).value(), tools, methods, settings.role, **calls);
+  auto watcher = BoxWatcher::create(**box);
+  if (!watcher.ok()) {
+    return fail(kExitSystem, watcher.error());
+  }
+  auto server = Server::open(std::move(streams).value(), tools, methods, settings.role, **calls, {},
+                             watcher->get());
   if (!server.ok()) {
     return fail(kExitSystem, server.error());
   }
   const int code = server->run();
-  if (server->calls_left()) {
-    // A call hangs in the kernel and its thread can't be joined. Our keepers see us go.
+  const auto deadline = std::chrono::steady_clock::now() + kUnwindTime;
+  if (server->calls_left() || !(*watcher)->end(deadline)) {
+    // Something hangs in the kernel and its thread can't be joined. Our keepers see us go.
     std::_Exit(code);
   }
   return code;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "agentbox/call_history.h"
 #include "agentbox/protocol.h"
 #include "agentbox/settings.h"
 #include "base/json.h"
@@ -45,6 +46,7 @@ struct MethodCall {
   Version version = Version::k2025_11_25;
   Role role = Role::kAgent;
   const Json& params;
+  const CallHistory& history;  ///< empty unless the method wants it
 };
 
 /// Like a tool's: plain blocking code on a worker thread that watches context.cancel_fd().
@@ -57,6 +59,7 @@ struct Method {
   bool read_only = true;   ///< a key of role reader may ask for it
   bool cacheable = false;  ///< its result carries how long a client may keep it
   int ttl_ms = 0;          ///< that time
+  bool wants_history = false;
   MethodHandler handler = nullptr;
 };
 

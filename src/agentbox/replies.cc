@@ -6,6 +6,7 @@
 
 #include "agentbox/jsonrpc.h"
 #include "agentbox/limits.h"
+#include "agentbox/subscriptions.h"
 #include "base/defence.h"
 
 namespace agentbox::mcp {
@@ -34,6 +35,16 @@ bool has_method(std::span<const Method> methods, std::string_view name) {
 OrderedJson capabilities(Version version, std::span<const Method> methods) {
   const OrderedJson there = OrderedJson::object();
   OrderedJson all = {{"tools", there}, {"logging", there}};
+  if (has_method(methods, "resources/read")) {
+    all["resources"] = {{"subscribe", true}, {"listChanged", true}};
+  }
+  if (has_method(methods, "prompts/get")) {
+    all["prompts"] = there;
+  }
+  // Before 2025-03-26 the method had no capability of its own.
+  if (features(version).annotations && has_method(methods, "completion/complete")) {
+    all["completions"] = there;
+  }
   if (features(version).core_tasks && has_method(methods, "tasks/get")) {
     all["tasks"] = {
         {"list", there}, {"cancel", there}, {"requests", {{"tools", {{"call", there}}}}}};
@@ -181,11 +192,26 @@ std::string empty_result(Version version) {
   return dump_json(result);
 }
 
-std::string acknowledged_line(std::string_view id_json) {
+std::string acknowledged_line(std::string_view id_json, const OrderedJson& notifications) {
   // The id is put in as the text it came as: type and value are the client's.
   std::string line = R"({"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",)"
-                     R"("params":{"notifications":{},"_meta":{")";
-  return line.append(meta::kSubscriptionId).append("\":").append(id_json).append("}}}");
+                     R"("params":{"notifications":)";
+  line.append(dump_json(notifications)).append(R"(,"_meta":{")").append(meta::kSubscriptionId);
+  return line.append("\":").append(id_json).append("}}}");
+}
+
+std::string updated_line(std::string_view id_json, const std::string& uri) {
+  const bool list = uri == kResourceList;
+  std::string line = R"({"jsonrpc":"2.0","method":"notifications/resources/)";
+  line.append(list ? "list_changed" : "updated").append(R"(","params":{)");
+  if (!list) {
+    line.append(R"("uri":)").append(dump_json(Json(uri)));
+  }
+  if (!id_json.empty()) {
+    line.append(list ? "" : ",").append(R"("_meta":{")").append(meta::kSubscriptionId);
+    line.append("\":").append(id_json).append("}");
+  }
+  return line.append("}}");
 }
 
 std::string listen_result(std::string_view id_json) {

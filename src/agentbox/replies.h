@@ -23,8 +23,13 @@ namespace agentbox::mcp {
                                           std::string_view instructions);
 /// An empty result.
 [[nodiscard]] std::string empty_result(Version version);
-/// The first word on the subscription that the request ID_JSON opens: no kind is promised.
-[[nodiscard]] std::string acknowledged_line(std::string_view id_json);
+/// The first word on the subscription that the request ID_JSON opens: what of its NOTIFICATIONS it
+/// will get.
+[[nodiscard]] std::string acknowledged_line(std::string_view id_json,
+                                            const OrderedJson& notifications);
+/// A notice that the resource URI has changed, or the list of them where it is kResourceList.
+/// ID_JSON: of the subscription that it belongs to, empty for a session with a handshake.
+[[nodiscard]] std::string updated_line(std::string_view id_json, const std::string& uri);
 /// The last word on it.
 [[nodiscard]] std::string listen_result(std::string_view id_json);
 /// Whether a key of ROLE may ask for METHOD.

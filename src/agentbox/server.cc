@@ -51,10 +51,10 @@ void note(std::string line) {
 
 Result<Server> Server::open(Streams streams, std::span<const Tool> tools,
                             std::span<const Method> methods, Role role, CallPool& calls,
-                            const Patience& patience) {
+                            const Patience& patience, ResourceWatcher* watcher) {
   AB_TRY(in_is_socket, is_socket(streams.in.get()));
   AB_TRY(out_is_socket, is_socket(streams.out.get()));
-  Server server(std::move(streams), tools, methods, role, calls, patience, Clock::now());
+  Server server(std::move(streams), tools, methods, role, calls, patience, watcher, Clock::now());
   server.in_is_socket_ = in_is_socket;
   server.out_is_socket_ = out_is_socket;
   return server;
@@ -80,6 +80,7 @@ int Server::run() {
       read_answers(now);
     }
     take_call_events(now);
+    take_watch_events(now);
     if (ready->in && is_reading()) {
       read_input(now);
     }
@@ -112,6 +113,9 @@ std::optional<TimePoint> Server::next_deadline() const {
   keep_earlier(earliest, flush_ends_);
   if (!lost_) {
     keep_earlier(earliest, session_.next_heartbeat());
+    if (may_send_notices()) {
+      keep_earlier(earliest, session_.next_update());
+    }
   }
   return earliest;
 }
@@ -119,13 +123,14 @@ std::optional<TimePoint> Server::next_deadline() const {
 Result<Server::Ready> Server::wait() {
   // Where in and out are one socket, its end shows on out as well, also while reading is paused.
   const auto want = [](bool wanted, short events) { return wanted ? events : short{0}; };
-  std::array<pollfd, 5> polled{
+  std::array<pollfd, 6> polled{
       pollfd{is_reading() ? streams_.in.get() : -1, POLLIN, 0},
       pollfd{lost_ ? -1 : streams_.out.get(), want(outbox_.has_lines(), POLLOUT), 0},
       pollfd{streams_.signals.get(), POLLIN, 0},
       pollfd{calls_.fd(), POLLIN, 0},
       pollfd{streams_.records.get(),
              static_cast<short>(POLLIN | want(outbox_.wants_to_tell(), POLLOUT)), 0},
+      pollfd{watcher_ == nullptr ? -1 : watcher_->fd(), POLLIN, 0},
   };
   const int timeout = milliseconds_until(next_deadline(), Clock::now());
   if (::poll(polled.data(), polled.size(), timeout) < 0 && errno != EINTR) {
@@ -187,6 +192,36 @@ void Server::take_call_events(TimePoint now) {
   }
 }
 
+void Server::take_watch_events(TimePoint now) {
+  if (watcher_ == nullptr) {
+    return;
+  }
+  for (const WatchEvent& event : watcher_->take_events()) {
+    switch (event.kind) {
+      case WatchEvent::Kind::kStarted:
+        apply(session_.on_watch_started(event.key));
+        break;
+      case WatchEvent::Kind::kFailed:
+        apply(session_.on_watch_failed(event.key));
+        break;
+      case WatchEvent::Kind::kChanged:
+        session_.on_watch_changed(event.key, now);
+        break;
+    }
+  }
+}
+
+void Server::begin_watch(StartWatch watch) {
+  if (watcher_ != nullptr) {
+    watcher_->start(std::move(watch));
+  } else {
+    apply(session_.on_watch_failed(watch.key));
+  }
+}
+
+// Notices wait in the session while the client takes nothing: there they need no memory.
+bool Server::may_send_notices() const { return outbox_.bytes() <= kOutputDropsNoticesBytes; }
+
 void Server::apply(Actions actions) {
   for (Action& action : actions) {
     if (auto* start = std::get_if<StartCall>(&action)) {
@@ -195,9 +230,19 @@ void Server::apply(Actions actions) {
       calls_.cancel(cancel->key);
     } else if (const auto* withdraw = std::get_if<WithdrawReply>(&action)) {
       outbox_.withdraw(withdraw->id_json);
+    } else if (const auto* stop = std::get_if<StopWatch>(&action)) {
+      if (watcher_ != nullptr) {
+        watcher_->stop(*stop);
+      }
     }
   }
   outbox_.add(actions);
+  // Afterwards: what it leads to comes behind the lines of these actions.
+  for (Action& action : actions) {
+    if (auto* watch = std::get_if<StartWatch>(&action)) {
+      begin_watch(std::move(*watch));
+    }
+  }
 }
 
 // Without its audit a reply must not leave.
@@ -243,6 +288,9 @@ void Server::pass_deadlines(TimePoint now) {
   }
   if (!lost_) {
     apply(session_.heartbeats(now));
+    if (may_send_notices()) {
+      apply(session_.updates(now));
+    }
   }
   if (!ending_ || lost_) {
     return;

@@ -11,6 +11,7 @@
 #include "agentbox/jsonrpc.h"
 #include "agentbox/limits.h"
 #include "agentbox/outbox.h"
+#include "agentbox/resource_watcher.h"
 #include "agentbox/session.h"
 #include "base/handle.h"
 #include "base/result.h"
@@ -41,10 +42,12 @@ inline constexpr int kExitSystem = 71;
 
 class Server {
  public:
-  /// TOOLS, METHODS and CALLS outlive the server.
+  /// TOOLS, METHODS, CALLS and WATCHER outlive the server. Without WATCHER no change of a resource
+  /// is ever noticed.
   [[nodiscard]] static Result<Server> open(Streams streams, std::span<const Tool> tools,
                                            std::span<const Method> methods, Role role,
-                                           CallPool& calls, const Patience& patience = {});
+                                           CallPool& calls, const Patience& patience = {},
+                                           ResourceWatcher* watcher = nullptr);
 
   /// Serves until the channel ends and returns the exit code. On return no call runs any more,
   /// unless one could not be cancelled in time: then calls_left() is true.
@@ -62,9 +65,10 @@ class Server {
   };
 
   Server(Streams streams, std::span<const Tool> tools, std::span<const Method> methods, Role role,
-         CallPool& calls, const Patience& patience, TimePoint now)
+         CallPool& calls, const Patience& patience, ResourceWatcher* watcher, TimePoint now)
       : streams_(std::move(streams)),
         calls_(calls),
+        watcher_(watcher),
         patience_(patience),
         session_(tools, methods, role),
         hello_(now) {}
@@ -78,6 +82,9 @@ class Server {
   void read_input(TimePoint now);
   void take_line(const Line& line, TimePoint now);
   void take_call_events(TimePoint now);
+  void take_watch_events(TimePoint now);
+  void begin_watch(StartWatch watch);
+  [[nodiscard]] bool may_send_notices() const;
   void apply(Actions actions);
   void send_output(const Ready& ready, TimePoint now);
   void read_answers(TimePoint now);
@@ -91,6 +98,7 @@ class Server {
 
   Streams streams_;
   CallPool& calls_;
+  ResourceWatcher* watcher_;
   Patience patience_;
   Session session_;
   HelloGuard hello_;

@@ -95,7 +95,8 @@ void Session::on_message(const Message& message, const Context& context, Actions
 }
 
 void Session::on_request(const Request& request, Context context, Actions& out) {
-  if (by_id_.contains(request.id) || listens_.contains(request.id)) {
+  if (by_id_.contains(request.id) || listens_.contains(request.id) ||
+      openings_.contains(request.id)) {
     reply_error(context, request.id.json, rpc::kInvalidRequest,
                 "Invalid Request: a request with this id is still running", out);
     return;
@@ -134,6 +135,7 @@ void Session::initialize(const Request& request, const Context& context, Actions
   }
   version_ = negotiate(*wanted);
   log_level_ = LogLevel::kWarning;
+  forget_subscriptions(out);
   reply(context.batch, request.id.json,
         result_line(request.id.json,
                     initialize_result(*version_, methods_, instructions(tools_, role_))),
@@ -196,11 +198,21 @@ void Session::dispatch(const Request& request, const Context& context, Actions& 
     set_level(request, context, out);
   } else if (modern && request.method == "subscriptions/listen") {
     listen(request, context, out);
+  } else if (!modern && has_resources() && request.method == "resources/subscribe") {
+    subscribe(request, context, out);
+  } else if (!modern && has_resources() && request.method == "resources/unsubscribe") {
+    unsubscribe(request, context, out);
   } else if (modern && request.method == "server/discover") {
     reply(context.batch, request.id.json,
           result_line(request.id.json, discover_result(methods_, instructions(tools_, role_))),
           out);
   } else if (const Method* method = find_method(methods_, request.method, modern)) {
+    if (!modern && method->name == "resources/list") {
+      // Only who has a list can have one that is out of date.
+      Subscriptions::Orders orders;
+      subscriptions_.add({}, kResourceList, orders);
+      follow(std::move(orders), out);
+    }
     start_method(request, *method, context, out);
   } else {
     reply_error(context, request.id.json, rpc::kMethodNotFound,
@@ -218,39 +230,6 @@ void Session::list_tools(const Request& request, const Context& context, Actions
   }
   reply(context.batch, request.id.json,
         result_line(request.id.json, tools_list_result(tools_, role_, context.version)), out);
-}
-
-// Nothing here ever changes while a session lives (no tool comes or goes, and there are no
-// resources or prompts), so every kind asked for is left out of what is promised. The subscription
-// is kept open all the same: clients wait for its acknowledgement and take its end for a fault.
-void Session::listen(const Request& request, const Context& context, Actions& out) {
-  const Json* wanted = find_member(request.params, "notifications");
-  if (wanted == nullptr || !wanted->is_object()) {
-    reply_error(context, request.id.json, rpc::kInvalidParams,
-                "Invalid params: \"notifications\" must be an object", out);
-    return;
-  }
-  if (listens_.size() >= kMaxListens) {
-    reply_error(context, request.id.json, rpc::kInvalidParams,
-                "Invalid params: " + std::to_string(kMaxListens) +
-                    " subscriptions are open already; cancel one first",
-                out);
-    return;
-  }
-  out.emplace_back(SendLine{.line = acknowledged_line(request.id.json)});
-  listens_.insert(request.id);
-  if (refusing_) {
-    auto ended = end_listens();
-    std::move(ended.begin(), ended.end(), std::back_inserter(out));
-  }
-}
-
-Actions Session::end_listens() {
-  Actions out;
-  for (const RequestId& id : std::exchange(listens_, {})) {
-    out.emplace_back(SendLine{.line = result_line(id.json, listen_result(id.json))});
-  }
-  return out;
 }
 
 void Session::set_level(const Request& request, const Context& context, Actions& out) {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include "agentbox/protocol.h"
 #include "agentbox/replies.h"
 #include "agentbox/settings.h"
+#include "agentbox/subscriptions.h"
 #include "agentbox/task_wishes.h"
 #include "agentbox/tool.h"
 #include "base/record.h"
@@ -50,6 +50,7 @@ struct StartCall {
   Arguments arguments = {};
   const Method* method = nullptr;  ///< or this with its parameters; both: this runs the tool
   Json params = {};
+  CallHistory history = {};  ///< where the method wants it
   Role role = Role::kAgent;
   bool wants_progress = false;
   Version version = Version::k2025_11_25;  ///< the form of the result
@@ -58,7 +59,8 @@ struct StartCall {
 struct CancelCall {
   CallKey key = 0;
 };
-using Action = std::variant<SendLine, SendRecord, StartCall, CancelCall, WithdrawReply>;
+using Action =
+    std::variant<SendLine, SendRecord, StartCall, CancelCall, WithdrawReply, StartWatch, StopWatch>;
 using Actions = std::vector<Action>;
 
 class Session {
@@ -79,6 +81,16 @@ class Session {
   [[nodiscard]] Actions on_call_done(CallKey key, const RenderedResult& result,
                                      const CallFacts& facts, TimePoint now);
 
+  /// What became of a StartWatch.
+  [[nodiscard]] Actions on_watch_started(WatchKey key);
+  [[nodiscard]] Actions on_watch_failed(WatchKey key);
+  void on_watch_changed(WatchKey key, TimePoint now) { subscriptions_.changed(key, now); }
+  /// When updates() has something to say next.
+  [[nodiscard]] std::optional<TimePoint> next_update() const { return subscriptions_.next_due(); }
+  /// Notices of what changed. While the client takes nothing do not ask: changes of one resource
+  /// become one notice meanwhile, so that they need no more memory.
+  [[nodiscard]] Actions updates(TimePoint now);
+
   /// From now on new calls are answered SHUTTING_DOWN.
   void refuse_calls() { refusing_ = true; }
   /// Ends every subscription, as its server may.
@@ -92,7 +104,7 @@ class Session {
   [[nodiscard]] std::size_t calls() const { return calls_.size(); }
   [[nodiscard]] std::size_t listens() const { return listens_.size(); }
   /// Calls that will still be answered.
-  [[nodiscard]] std::size_t calls_to_answer() const { return by_id_.size(); }
+  [[nodiscard]] std::size_t calls_to_answer() const { return by_id_.size() + openings_.size(); }
   /// Whether any valid message has come yet.
   [[nodiscard]] bool greeted() const { return greeted_; }
 
@@ -118,6 +130,17 @@ class Session {
     std::size_t open = 0;  ///< elements still to be answered
     std::string replies;   ///< joined by commas
   };
+  /// A subscription of the revisions without a handshake.
+  struct Listen {
+    std::vector<std::string> uris;  ///< asked for, those refused left out
+    bool acknowledged = false;
+  };
+  /// A resources/subscribe that waits for its watch.
+  struct Opening {
+    std::optional<std::uint64_t> batch;
+    Version version = Version::k2025_11_25;
+    std::string uri;
+  };
   /// What one request is answered with: a whole reply line, or nothing yet.
   struct Context {
     Version version = Version::k2025_11_25;
@@ -137,7 +160,19 @@ class Session {
                                    Actions& out);
   void dispatch(const Request& request, const Context& context, Actions& out);
   void list_tools(const Request& request, const Context& context, Actions& out);
+  [[nodiscard]] bool has_resources() const;
   void listen(const Request& request, const Context& context, Actions& out);
+  void subscribe(const Request& request, const Context& context, Actions& out);
+  void unsubscribe(const Request& request, const Context& context, Actions& out);
+  static void follow(Subscriptions::Orders orders, Actions& out);
+  /// Answers what waits for watches and need not wait any longer.
+  void settle(Actions& out);
+  void acknowledge(const RequestId& id, Listen& listen, Actions& out) const;
+  void answer_opening(const RequestId& id, const Opening& opening, bool well, Actions& out);
+  /// Ends what the session of a handshake subscribed to.
+  void forget_subscriptions(Actions& out);
+  /// True where ID was a subscription, or one that waits to be.
+  [[nodiscard]] bool cancel_subscription(const RequestId& id, Actions& out);
   void set_level(const Request& request, const Context& context, Actions& out);
   void call_tool(const Request& request, const Context& context, Actions& out);
   void start_call(const Request& request, const Tool& tool, const Json& given,
@@ -160,6 +195,7 @@ class Session {
   void reply_error(const Context& context, std::string_view id_json, int code,
                    std::string_view message, Actions& out, const OrderedJson& data = {});
   void close_batch_item(std::uint64_t batch, Actions& out);
+  void tell_door(record::ToolCalled record, TimePoint now, Actions& out);
   void log_call(const Call& call, const RenderedResult& result, Actions& out) const;
 
   std::span<const Tool> tools_;
@@ -170,9 +206,12 @@ class Session {
   std::optional<Version> version_;           // of the handshake, once there was one
   LogLevel log_level_ = LogLevel::kWarning;  // of the handshake's era
   std::map<CallKey, Call> calls_;
-  std::map<RequestId, CallKey> by_id_;  // calls still to be answered
-  std::set<RequestId> listens_;         // subscriptions, open until cancelled
+  std::map<RequestId, CallKey> by_id_;   // calls still to be answered
+  std::map<RequestId, Listen> listens_;  // open until cancelled
+  std::map<RequestId, Opening> openings_;
+  Subscriptions subscriptions_;
   std::map<std::uint64_t, Batch> batches_;
+  CallHistory history_;
   CallKey last_key_ = 0;
   std::uint64_t last_batch_ = 0;
 };

@@ -135,7 +135,10 @@ const Method* Session::task_method(const Tool& tool, TaskWish wish, const Contex
 void Session::start_method(const Request& request, const Method& method, const Context& context,
                            Actions& out) {
   begin(request, call_of(request, context, method.name, request.params),
-        StartCall{.method = &method, .params = request.params}, {}, out);
+        StartCall{.method = &method,
+                  .params = request.params,
+                  .history = method.wants_history ? history_ : CallHistory()},
+        {}, out);
 }
 
 void Session::begin(const Request& request, Call call, StartCall start,
@@ -183,8 +186,8 @@ Actions Session::on_progress(CallKey key, double value, std::string_view message
   }
   progress.value = value;
   progress.sent = now;
-  out.push_back(progress_line(progress.token_json, value,
-                              features(at->second.version).progress_message ? message : ""));
+  out.emplace_back(progress_line(progress.token_json, value,
+                                 features(at->second.version).progress_message ? message : ""));
   return out;
 }
 
@@ -209,10 +212,10 @@ Actions Session::heartbeats(TimePoint now) {
     progress.value = progress.value ? *progress.value + kHeartbeatStep : 0;
     progress.sent = now;
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - call.started);
-    out.push_back(progress_line(progress.token_json, *progress.value,
-                                features(call.version).progress_message
-                                    ? "running for " + std::to_string(seconds.count()) + " s"
-                                    : ""));
+    out.emplace_back(progress_line(progress.token_json, *progress.value,
+                                   features(call.version).progress_message
+                                       ? "running for " + std::to_string(seconds.count()) + " s"
+                                       : ""));
   }
   return out;
 }
@@ -236,20 +239,25 @@ Actions Session::on_call_done(CallKey key, const RenderedResult& result, const C
   if (call.answered) {
     if (record.outcome.empty()) {
       record.outcome = "cancelled";
-      out.emplace_back(SendRecord{std::move(record)});
+      tell_door(std::move(record), now, out);
     }
     return out;
   }
   by_id_.erase(call.id);
   record.outcome = result.failed ? "error" : "ok";
   record.code = result.code;
-  out.emplace_back(SendRecord{record});
+  tell_door(record, now, out);
   log_call(call, result, out);
   reply(call.batch, call.id.json, reply_line(call.id.json, result), out);
   if (auto* line = std::get_if<SendLine>(&out.back()); line != nullptr && !call.batch) {
     line->reply_to = call.id.json;
   }
   return out;
+}
+
+void Session::tell_door(record::ToolCalled record, TimePoint now, Actions& out) {
+  history_.add(record, now);
+  out.emplace_back(SendRecord{std::move(record)});
 }
 
 void Session::log_call(const Call& call, const RenderedResult& result, Actions& out) const {
@@ -282,7 +290,7 @@ void Session::on_notification(const Notification& notification, Actions& out) {
   if (!id) {
     return;
   }
-  if (listens_.erase(*id) > 0) {
+  if (cancel_subscription(*id, out)) {
     return;
   }
   const auto at = by_id_.find(*id);
@@ -312,9 +320,12 @@ Actions Session::abandon_calls(TimePoint now) {
     call.record.code = "SHUTTING_DOWN";
     call.record.duration_us = microseconds_between(call.started, now);
     out.emplace_back(CancelCall{key});
-    out.emplace_back(SendRecord{call.record});
+    tell_door(call.record, now, out);
     reply(call.batch, id.json,
           reply_line(id.json, render_failure(call.tool, call.method, failure, call.version)), out);
+  }
+  for (const auto& [id, opening] : std::exchange(openings_, {})) {
+    answer_opening(id, opening, false, out);
   }
   return out;
 }
@@ -325,6 +336,7 @@ Actions Session::cancel_calls() {
     calls_.at(key).answered = true;
     out.emplace_back(CancelCall{key});
   }
+  openings_.clear();
   return out;
 }
 

@@ -45,6 +45,36 @@ def test_the_typescript_sdk_lists_and_calls(box, mode, protocol):
     assert_worked(run([node, HERE / "sdk_typescript.mjs", CLIENTS / "node-mcp", mode, *command], seconds=70), protocol)
 
 
+def assert_found(result, protocol):
+    assert result.returncode == 0, result.stderr.decode()
+    said = json.loads(result.stdout)
+    assert protocol in (None, said["protocol"])
+    assert said["uri"].endswith("/seen%20by%20the%20sdk.txt")
+    assert (said["told"], said["read"]) == (said["uri"], "two")
+    assert said["templates"] == ["file:///{+path}", "agentbox://process/{id}", "agentbox://process/{id}/output"]
+    assert said["prompts"] == ["debug_failing_command", "explore_workspace", "review_changes", "fix_ci"]
+    assert 'command: "make"' in said["prompt"]
+    assert said["completed"] == [said["uri"].removeprefix("file:///")]
+    assert said["missing"] == (-32602 if said["protocol"] == "2026-07-28" else -32002)
+
+
+@pytest.mark.parametrize("mode, protocol", [("auto", None), ("2026-07-28", "2026-07-28"), ("legacy", "2025-11-25")])
+def test_the_mcp_sdk_reads_and_is_told_of_resources(box, mode, protocol):
+    command = box.status()["ssh"]["command"]
+    python = CLIENTS / "python" / "bin" / "python"
+    assert_found(run([python, HERE / "resources_current.py", mode, *command], seconds=70), protocol)
+
+
+@pytest.mark.parametrize(
+    "mode, protocol", [("first", None), ("default", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")]
+)
+def test_the_typescript_sdk_reads_and_is_told_of_resources(box, mode, protocol):
+    command = box.status()["ssh"]["command"]
+    node = CLIENTS / "node-mcp/node_modules/.bin/node"
+    found = run([node, HERE / "resources_typescript.mjs", CLIENTS / "node-mcp", mode, *command], seconds=70)
+    assert_found(found, protocol)
+
+
 @pytest.fixture
 def inspect(box, tmp_path):
     """Runs the Inspector's command line with what handoff prints, in a home of its own; its answer."""

@@ -12,7 +12,15 @@ from kit.waiting import wait_until
 CLIENTS = Path(os.environ["AGENTBOX_TEST_CLIENTS"])
 PROGRAMS = CLIENTS / "node-mcp/node_modules/.bin"
 EXPECTED = Path(__file__).parent / "clients" / "conformance.yaml"
-PASSED = ("server-initialize", "logging-set-level", "ping", "tools-list", "server-sse-multiple-streams")
+PASSED = (
+    "server-initialize",
+    "logging-set-level",
+    "ping",
+    "tools-list",
+    "resources-list",
+    "prompts-list",
+    "server-sse-multiple-streams",
+)
 
 
 def bridge(command, port, environment, log):

@@ -34,6 +34,12 @@ const std::vector<Tool>& tools() {
   return table;
 }
 
+const std::vector<Method>& methods() {
+  static const std::vector<Method> table{{.name = "resources/list", .wants_history = true},
+                                         {.name = "resources/read"}};
+  return table;
+}
+
 class Checker {
  public:
   void take(const Actions& actions) {
@@ -48,6 +54,16 @@ class Checker {
         if (!cancelled_.insert(cancel->key).second) {
           std::abort();
         }
+      } else if (const auto* watch = std::get_if<StartWatch>(&action)) {
+        if (watch->key <= last_watch_) {
+          std::abort();
+        }
+        last_watch_ = watch->key;
+        watches_.insert(watch->key);
+      } else if (const auto* stop = std::get_if<StopWatch>(&action)) {
+        if (watches_.erase(stop->key) != 1) {
+          std::abort();
+        }
       } else if (const auto* told = std::get_if<SendRecord>(&action)) {
         if (!record::encode(record::Record(told->record)).ok()) {
           std::abort();
@@ -55,6 +71,8 @@ class Checker {
       }
     }
   }
+  [[nodiscard]] WatchKey last_watch() const { return last_watch_; }
+  void forget_watch(WatchKey key) { watches_.erase(key); }
   /// The oldest running call, or 0.
   CallKey next() {
     if (running_.empty()) {
@@ -68,18 +86,21 @@ class Checker {
  private:
   std::vector<CallKey> running_;
   std::set<CallKey> cancelled_;
+  std::set<WatchKey> watches_;
+  WatchKey last_watch_ = 0;
 };
 
 }  // namespace
 
 // The first byte picks the role; a line "." ends the oldest call, "!" makes it progress, "~" lets
-// the time of a heartbeat pass.
+// the time of a heartbeat pass; "+" begins the newest watch, "-" makes it fail, "*" has it tell of
+// a change.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   const Role role = text.starts_with('r') ? Role::kReader : Role::kAgent;
   text.remove_prefix(text.empty() ? 0 : 1);
 
-  Session session(tools(), {}, role);
+  Session session(tools(), methods(), role);
   Checker checker;
   TimePoint now;
   LineSplitter splitter(kMaxLineInBytes);
@@ -103,6 +124,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (next && *next <= now) {
         std::abort();
       }
+    } else if (line->text == "+") {
+      checker.take(session.on_watch_started(checker.last_watch()));
+    } else if (line->text == "-") {
+      checker.forget_watch(checker.last_watch());
+      checker.take(session.on_watch_failed(checker.last_watch()));
+    } else if (line->text == "*") {
+      session.on_watch_changed(checker.last_watch(), now);
+      now += kUpdateInterval;
+      checker.take(session.updates(now));
     } else {
       checker.take(session.on_line(*line, now));
     }

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "agentbox/box.h"
+#include "agentbox/box_status.h"
 #include "agentbox/call.h"
+#include "agentbox/call_history.h"
 #include "agentbox/directory.h"
 #include "agentbox/environment.h"
 #include "agentbox/job_host.h"
@@ -15,14 +17,15 @@
 #include "agentbox/process_output.h"
 #include "agentbox/process_words.h"
 #include "agentbox/processes.h"
+#include "agentbox/resource_reader.h"
 #include "agentbox/spill.h"
+#include "agentbox/subscriptions.h"
 #include "agentbox/tools/tools.h"
 #include "agentbox/watch_host.h"
 
 namespace agentbox::mcp {
 namespace {
 
-constexpr std::string_view kMetadataPrefix = "SANDBOX_";
 constexpr std::string_view kLifetime =
     "Files in the workspace and in the home folder stay. Jobs of process_start are the box's: they "
     "go on when the session ends, until process_kill, their own end, the revocation of the key "
@@ -56,6 +59,11 @@ constexpr std::array kToolLimits{
     LimitRow{"watch_events", kMaxRingEvents, "changes that one watch keeps for its readers"},
     LimitRow{"listed_entries", kMaxVisited, "entries one listing looks at"},
     LimitRow{"path_bytes", kMaxPathBytes, "one path"},
+    LimitRow{"resource_bytes", kMaxResourceBytes, "one resource; of a process's output the last"},
+    LimitRow{"resource_subscriptions", kMaxSubscriptions, "resources subscribed to at once"},
+    LimitRow{"update_interval_ms", kUpdateInterval.count(),
+             "shortest time between two notices of changes of a resource"},
+    LimitRow{"calls_remembered", kCallsRemembered, "calls that agentbox://audit shows"},
 };
 
 constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
@@ -118,13 +126,7 @@ void add_box(OrderedJson& json, const Box& box) {
   }
   json["lifetime"] = settings.jobs_fd ? kLifetime : kLocalLifetime;
   json["tools"] = find_programs(find_variable(box.environment, "PATH"));
-  OrderedJson metadata = OrderedJson::object();
-  for (const auto& [name, value] : settings.environment) {
-    if (name.starts_with(kMetadataPrefix)) {
-      metadata[name] = value;
-    }
-  }
-  json["metadata"] = std::move(metadata);
+  json["metadata"] = sandbox_metadata(settings);
 }
 
 void add_limits(OrderedJson& json) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,7 +37,8 @@ inline const std::vector<Tool>& two_tools() {
 
 class Talk {
  public:
-  explicit Talk(Role role = Role::kAgent) : session_(two_tools(), {}, role) {}
+  explicit Talk(Role role = Role::kAgent, std::span<const Method> methods = {})
+      : session_(two_tools(), methods, role) {}
 
   /// Sends one line; returns the lines that come back.
   std::vector<std::string> say(std::string_view line) {
@@ -68,6 +70,14 @@ class Talk {
                                       facts, now_));
   }
   std::vector<std::string> heartbeats() { return keep(session_.heartbeats(now_)); }
+  std::vector<std::string> watch_started(WatchKey key) {
+    return keep(session_.on_watch_started(key));
+  }
+  std::vector<std::string> watch_failed(WatchKey key) {
+    return keep(session_.on_watch_failed(key));
+  }
+  /// The notices that are due.
+  std::vector<std::string> updates() { return keep(session_.updates(now_)); }
   std::vector<std::string> end_listens() { return keep(session_.end_listens()); }
   std::vector<std::string> abandon() { return keep(session_.abandon_calls(now_)); }
   std::vector<std::string> drop() { return keep(session_.cancel_calls()); }
@@ -78,6 +88,8 @@ class Talk {
   /// Everything the session ever asked for, in order.
   std::vector<StartCall>& started() { return started_; }
   std::vector<CallKey>& cancelled() { return cancelled_; }
+  std::vector<StartWatch>& watches() { return watches_; }
+  std::vector<WatchKey>& stopped() { return stopped_; }
   /// Ids as JSON text.
   std::vector<std::string>& withdrawn() { return withdrawn_; }
   std::vector<record::ToolCalled>& records() { return records_; }
@@ -109,6 +121,10 @@ class Talk {
         cancelled_.push_back(cancel->key);
       } else if (const auto* withdraw = std::get_if<WithdrawReply>(&action)) {
         withdrawn_.push_back(withdraw->id_json);
+      } else if (auto* watch = std::get_if<StartWatch>(&action)) {
+        watches_.push_back(std::move(*watch));
+      } else if (const auto* stop = std::get_if<StopWatch>(&action)) {
+        stopped_.push_back(stop->key);
       }
     }
     return lines;
@@ -118,6 +134,8 @@ class Talk {
   TimePoint now_;
   std::vector<StartCall> started_;
   std::vector<CallKey> cancelled_;
+  std::vector<StartWatch> watches_;
+  std::vector<WatchKey> stopped_;
   std::vector<std::string> withdrawn_;
   std::vector<record::ToolCalled> records_;
   std::vector<std::string> order_;
