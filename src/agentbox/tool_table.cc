@@ -122,6 +122,7 @@ std::vector<Tool> all_tools() {
   tools.push_back(write_random_blob_tool());
   tools.push_back(read_blob_tool());
   tools.push_back(system_info_tool());
+  tools.push_back(sandbox_reset_tool());
   return tools;
 }
 

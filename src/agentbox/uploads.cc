@@ -594,4 +594,9 @@ Outcome<UploadState> Uploads::abort(const std::string& id, const UploadPiece& pi
   return state;
 }
 
+std::vector<std::string> Uploads::open_ids() const {
+  const auto folder = open_private_folder(keep_folder_, kFolderName);
+  return folder.ok() ? tidy(workspace_, keep_folder_, folder->get()) : std::vector<std::string>();
+}
+
 }  // namespace agentbox::mcp

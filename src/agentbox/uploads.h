@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "agentbox/outcome.h"
 #include "agentbox/upload_record.h"
@@ -68,6 +69,9 @@ class Uploads {
   [[nodiscard]] Outcome<UploadState> add(const std::string& id, const UploadPiece& piece) const;
   /// Drops ID with all that arrived.
   [[nodiscard]] Outcome<UploadState> abort(const std::string& id, const UploadPiece& piece) const;
+
+  /// Those that are not finished.
+  [[nodiscard]] std::vector<std::string> open_ids() const;
 
  private:
   const Workspace& workspace_;

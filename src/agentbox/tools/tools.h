@@ -34,6 +34,7 @@ namespace agentbox::mcp {
 [[nodiscard]] Tool set_permissions_tool();
 [[nodiscard]] Tool list_ports_tool();
 [[nodiscard]] Tool system_info_tool();
+[[nodiscard]] Tool sandbox_reset_tool();
 [[nodiscard]] Tool list_blobs_tool();
 [[nodiscard]] Tool write_random_blob_tool();
 [[nodiscard]] Tool read_blob_tool();
