@@ -284,8 +284,9 @@ Outcome<Executed> Contexts::execute(const JobRecord& record, const Execution& ex
       .code = execution.code,
       .timeout_ms = execution.timeout.count(),
       .output_bytes = static_cast<std::int64_t>(execution.output_bytes)};
-  AB_TRY(status, ask(record, {.kind = ContextRequest::Kind::kStatus},
-                     steady_clock::now() + kStartTime));  // it knows by now what it hosts
+  // Answered at once, as soon as it knows what it hosts.
+  AB_TRY(known,
+         ask(record, {.kind = ContextRequest::Kind::kDetach}, steady_clock::now() + kAnswerTime));
   AB_TRY(line, dial(record));
   if (!line.send(write_context_request(request), steady_clock::now() + kAnswerTime,
                  context_.cancel_fd())

@@ -193,6 +193,17 @@ def test_a_killed_host_is_said_and_the_next_call_starts_afresh(session, shared_d
     assert error(session, "x")[0] == "EXCEPTION"
 
 
+def test_a_stopped_host_keeps_no_session_waiting(session, shared_door):
+    context = run(session, "x = 1")["context_id"]
+    session.shell(f"kill -STOP {host_of(shared_door)}")
+    code, _ = error(session, "x", yield_seconds=0.2)
+    assert code == "INTERNAL"
+    (found,) = contexts(session)
+    assert found["answers"] is False and found["language"] == "python"
+    assert session.call("code_context_delete", {"context_id": context}, 60)["deleted"]
+    assert error(session, "x")[0] == "EXCEPTION"
+
+
 def test_cancelling_interrupts_and_keeps_the_context(session):
     run(session, "kept = 1")
     number = start(session, "import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    kept = 2\n    raise")
