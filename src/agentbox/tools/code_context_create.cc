@@ -70,9 +70,9 @@ Tool code_context_create_tool() {
   tool.name = "code_context_create";
   tool.title = "Create a code context";
   tool.description =
-      "Start a stateful interpreter (python, node or bash). Variables, imports and cwd persist "
-      "between code_execute calls, also across reconnects. It ends with code_context_delete, or "
-      "when it is unused for idle_timeout_seconds.";
+      "Start an interpreter of your own (python, node or bash) for code_execute, besides the "
+      "default one of each language. Its state stays across reconnects. It ends with "
+      "code_context_delete, or when it is unused for idle_timeout_seconds.";
   tool.arguments = {
       {.name = "language",
        .description = "What it runs.",

@@ -49,8 +49,8 @@ Tool code_context_delete_tool() {
   tool.name = "code_context_delete";
   tool.title = "Delete a code context";
   tool.description =
-      "End a context and its processes; interrupt=true only stops what is running and keeps the "
-      "state, where the code reacts to SIGINT within 2 s.";
+      "End a code context and its processes, or with interrupt=true stop only what runs in it. "
+      "The state is kept then, where the code reacts to SIGINT within 2 s.";
   tool.arguments = {
       {.name = "context_id",
        .description = "Context id or name.",
@@ -63,7 +63,7 @@ Tool code_context_delete_tool() {
        .fallback = false},
   };
   tool.output_schema = kOutputSchema;
-  tool.tier = Tier::kStandard;
+  tool.tier = Tier::kFull;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
   tool.handler = code_context_delete;
   return tool;

@@ -140,12 +140,12 @@ Tool code_execute_tool() {
   tool.name = "code_execute";
   tool.title = "Execute code";
   tool.description =
-      "Run code in a stateful interpreter (python, node or bash). Variables, imports and the "
-      "working directory stay for the next call, also across reconnects. Without context_id the "
-      "default context of the language is used, which all sessions of the box share. Returns what "
-      "was printed, the last expression's value, a traceback on an error, and figures as images. "
-      "Code that still runs after yield_seconds runs on: call again with its context_id and empty "
-      "code to wait for its result.";
+      "Run Python, Node or Bash code in an interpreter that keeps variables, imports and the "
+      "working directory for the next call, also across reconnects. Without context_id it is the "
+      "default context of the language, which all sessions of the box share. Returns what was "
+      "printed, the last expression's value, a traceback on an error, and figures as images. "
+      "Code that still runs after yield_seconds runs on: call again with its context_id and "
+      "empty code to wait for its result.";
   tool.arguments = {
       {.name = "code",
        .description = "Source code. Empty: wait for what runs in the context, or get the last "
@@ -181,6 +181,7 @@ Tool code_execute_tool() {
        .choices = {"inline", "path"}},
       reason_argument(),
   };
+  tool.tier = Tier::kCore;
   tool.tier = Tier::kCore;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = true};
   tool.handler = code_execute;
