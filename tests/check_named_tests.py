@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds that each test which a document names exists, and that each defence has its row.
+"""Holds that each test which a document names exists, and that each defence and each duty of the protocol has its row.
 
     tests/check_named_tests.py [SOURCE-DIR]                 prints what is wrong, and ends 1 where something is
     tests/check_named_tests.py [SOURCE-DIR] --defences      prints each defence and its tests, for scripts/defences
@@ -11,8 +11,10 @@ import re
 import sys
 from pathlib import Path
 
-DOCUMENTS = ("tests/e2e/PITFALLS.md", "docs/security.md")
+DOCUMENTS = ("tests/e2e/PITFALLS.md", "tests/e2e/PROTOCOL.md", "tests/e2e/CASES.md", "docs/security.md")
 DEFENCES = "docs/security.md"
+# Has a row for each number from 1 on; those that still lack a test are named in a line of their own.
+NUMBERED, LAST_NUMBER = "tests/e2e/PROTOCOL.md", 41
 
 
 def rows(text):
@@ -84,8 +86,21 @@ def check_defences(source_dir):
     return problems if listed else ["src/base/defence.h lists nothing"]
 
 
+def check_numbers(source_dir):
+    """Each number has one row, or is said to lack a test, and not both."""
+    path = source_dir / NUMBERED
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    told = [int(cells[0]) for _, cells in rows(text) if cells[0].isdigit()]
+    found = re.search(r"^Without a test yet: ([\d, ]+)\.$", text, re.M)
+    told += [int(number) for number in found[1].split(", ")] if found else []
+    numbers = range(1, LAST_NUMBER + 1)
+    problems = [f"{NUMBERED}: nothing is said of number {number}" for number in numbers if number not in told]
+    return problems + [f"{NUMBERED}: number {number} stands there twice" for number in numbers if told.count(number) > 1]
+
+
 def problems_of(source_dir):
     problems = [problem for document in DOCUMENTS for problem in check_document(source_dir, document)]
+    problems += check_numbers(source_dir)
     return problems + check_defences(source_dir)
 
 

@@ -7,7 +7,10 @@ from pathlib import Path
 import check_named_tests
 
 TABLE = "| What | Test |\n|---|---|\n| P1 | wall: holds; unit/x_test.cc; transcript: talk |\n"
+NUMBERS = "| | What | Test |\n|---|---|---|\n" + "".join(f"| {number} | x | wall: holds |\n" for number in range(1, 41))
 CLEAN = {
+    "tests/e2e/PROTOCOL.md": NUMBERS + "\nWithout a test yet: 41.\n",
+    "tests/e2e/CASES.md": TABLE,
     "tests/e2e/PITFALLS.md": TABLE,
     "docs/security.md": TABLE + "\n| Defence | Test |\n|---|---|\n| `moat` | wall: holds (as root) |\n",
     "tests/e2e/test_wall.py": "def test_holds(box):\n",
@@ -44,6 +47,12 @@ class CheckNamedTests(unittest.TestCase):
 
     def test_a_document_without_a_table(self):
         self.assert_one("tests/e2e/PITFALLS.md", "| What | Why |\n|---|---|\n| a | wall: holds |\n", "names no test")
+
+    def test_a_number_without_a_row(self):
+        self.assert_one("tests/e2e/PROTOCOL.md", NUMBERS, "number 41")
+
+    def test_a_number_that_stands_twice(self):
+        self.assert_one("tests/e2e/PROTOCOL.md", NUMBERS + "\nWithout a test yet: 40, 41.\n", "40 stands there twice")
 
     def test_a_defence_without_a_row(self):
         self.assert_one("docs/security.md", TABLE, "no row")
