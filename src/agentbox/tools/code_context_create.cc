@@ -89,7 +89,6 @@ Tool code_context_create_tool() {
        .maximum = kMaxIdleSeconds},
   };
   tool.output_schema = kOutputSchema;
-  tool.tier = Tier::kStandard;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = true};
   tool.handler = code_context_create;
   return tool;

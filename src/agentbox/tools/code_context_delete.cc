@@ -63,7 +63,6 @@ Tool code_context_delete_tool() {
        .fallback = false},
   };
   tool.output_schema = kOutputSchema;
-  tool.tier = Tier::kFull;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
   tool.handler = code_context_delete;
   return tool;

@@ -117,7 +117,6 @@ Tool code_context_list_tool() {
   tool.title = "List code contexts";
   tool.description = "List live code contexts of the box and the languages available.";
   tool.output_schema = kOutputSchema;
-  tool.tier = Tier::kFull;
   tool.hints = {.read_only = true, .destructive = false, .idempotent = true, .open_world = false};
   tool.handler = code_context_list;
   return tool;

@@ -182,7 +182,6 @@ Tool code_execute_tool() {
       reason_argument(),
   };
   tool.tier = Tier::kCore;
-  tool.tier = Tier::kCore;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = true};
   tool.handler = code_execute;
   tool.may_be_task = true;

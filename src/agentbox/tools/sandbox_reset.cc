@@ -45,9 +45,11 @@ std::optional<ToolError> end_process(const Processes& processes, const JobRecord
                        .message = "process " + record.name + " does not end",
                        .hint = "Reset again; process_list shows what is left"};
     }
-    counts.contexts += record.kind == JobKind::kContext ? 1 : 0;
-    counts.processes +=
-        record.kind != JobKind::kContext && record.kind != JobKind::kWatch ? 1 : 0;
+    if (record.kind == JobKind::kContext) {
+      ++counts.contexts;
+    } else if (record.kind != JobKind::kWatch) {
+      ++counts.processes;
+    }
   }
   if (record.of_box()) {
     processes.folder().remove(record.id);
@@ -80,24 +82,22 @@ std::optional<ToolError> drop_uploads(const Box& box, CallContext& context, Coun
     if (!dropped.ok() && dropped.error().code != "UNKNOWN_UPLOAD") {
       return dropped.error();
     }
-    counts.uploads += dropped.ok() ? 1 : 0;
+    counts.uploads += dropped.ok() ? 1U : 0U;
   }
   return std::nullopt;
 }
 
 std::optional<ToolError> empty_workspace(const Workspace& workspace, CallContext& context,
                                          Counts& counts) {
-  const RemoveRequest request{.recursive = true,
-                              .force = true,
-                              .cancelled = [&context] { return context.cancelled(); }};
+  const RemoveRequest request{
+      .recursive = true, .force = true, .cancelled = [&context] { return context.cancelled(); }};
   for (;;) {
     const auto names = list_names(workspace.folder(), kNamesATurn);
     if (names.empty()) {
       return std::nullopt;
     }
     for (const std::string& name : names) {
-      auto removed =
-          remove_name(workspace, {.root = Root::kWorkspace, .relative = name}, request);
+      auto removed = remove_name(workspace, {.root = Root::kWorkspace, .relative = name}, request);
       if (!removed.ok() && removed.error().code != "ENOENT") {
         return std::move(removed).error();
       }
@@ -137,7 +137,8 @@ Tool sandbox_reset_tool() {
   tool.name = "sandbox_reset";
   tool.title = "Reset the sandbox";
   tool.description =
-      "End all jobs, tasks, code contexts, watches and uploads of this box; with wipe also empty the "
+      "End all jobs, tasks, code contexts, watches and uploads of this box; with wipe also empty "
+      "the "
       "workspace. Commands of other sessions go on.";
   tool.arguments = {
       {.name = "wipe",
