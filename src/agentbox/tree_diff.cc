@@ -1,4 +1,4 @@
-// pure: see tree_diff.h.
+// edge: see tree_diff.h; for the bits of modes alone, which only the system names.
 #include "agentbox/tree_diff.h"
 
 #include <sys/stat.h>
