@@ -3,6 +3,7 @@ number of what they cover: run, streams, write and read, list, stat, delete, esc
 import base64
 import contextlib
 import hashlib
+import json
 import os
 import re
 import socket
@@ -425,3 +426,27 @@ def test_10_metadata_is_what_was_named_and_begins_with_sandbox(session):
     assert about["metadata"] == {"SANDBOX_REGION": "somewhere; $(x)", "SANDBOX_EMPTY": ""}
     assert "otter-42" not in session.text("system_info")
     assert session.shell("echo $DEMO_TOKEN/$SANDBOX_REGION/$SANDBOX_UNNAMED")["stdout"] == "otter-42/somewhere; $(x)/\n"
+
+
+# The claim
+
+
+def test_what_the_status_claims_is_what_is_there(session):
+    """Of what it says of the interface each part is tried: a watch that sees a change, and a context of each language that answers."""
+    (content,) = session.request("resources/read", {"uri": "agentbox://status"})["contents"]
+    claim = json.loads(content["text"])["kep539_2"]
+    tools = {tool["name"] for tool in session.request("tools/list")["tools"]}
+    core = {"shell_exec", "process_start", "process_output", "process_input", "process_kill", "read_file", "write_file", "list_directory", "file_info"}
+    assert claim["core"] is (core <= tools)
+    assert claim["watch"] is ("watch_files" in tools)
+    if claim["watch"]:
+        session.call("create_directory", {"path": "claimed"})
+        cursor = session.call("watch_files", {"path": "claimed", "wait_seconds": 0})["next_cursor"]
+        session.call("write_file", {"path": "claimed/f", "content": "x"})
+        seen = session.call("watch_files", {"path": "claimed", "cursor": cursor, "wait_seconds": 20}, 40)
+        assert [event["path"] for event in seen["events"]][-1:] == ["claimed/f"] or "f" in str(seen["events"])
+    assert bool(claim["contexts"]) is ("code_execute" in tools)
+    code = {"python": "print(6 * 7)", "node": "console.log(6 * 7)", "bash": "echo $((6 * 7))"}
+    for language in claim["contexts"]:
+        said = session.request("tools/call", {"name": "code_execute", "arguments": {"language": language, "code": code[language]}}, 60)
+        assert not said["isError"] and "42" in said["content"][0]["text"], said
