@@ -209,7 +209,8 @@ TEST_CASE("each revision gets the members it knows") {
   Fixture box;
   put(box.at("a.txt"), "abc");
   const auto entry = [&](Version version) {
-    for (const auto& one : box.result("resources/list", "{}", version)["resources"]) {
+    const auto list = box.result("resources/list", "{}", version);
+    for (const auto& one : list["resources"]) {
       if (one["name"] == "a.txt") {
         return one;
       }
