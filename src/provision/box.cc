@@ -204,6 +204,8 @@ std::vector<std::string> differences(const BoxSpec& existing, const BoxSpec& wan
   }
   compare("isolation", std::string(text_of(existing.isolation)),
           std::string(text_of(wanted.isolation)));
+  compare("profile", std::string(profile_name(existing.profile)),
+          std::string(profile_name(wanted.profile)));
   return found;
 }
 
@@ -213,6 +215,7 @@ std::string render_record(const BoxRecord& record) {
   spec["identity"] = record.spec.identity;
   spec["workspace"] = record.spec.workspace;
   spec["isolation"] = text_of(record.spec.isolation);
+  spec["profile"] = profile_name(record.spec.profile);
   spec["authorities"] = keys_json(record.spec.authorities);
   OrderedJson json;
   json["version"] = kRecordVersion;
@@ -277,6 +280,14 @@ Result<BoxRecord> parse_record(std::string_view text) {
   if (version > 3) {
     AB_TRY(prints, parse_prints(json));
     record.revoked_prints = std::move(prints);
+  }
+  if (version > 4) {
+    const std::string* profile = find_string(*spec_json, "profile");
+    const auto known = find_profile(profile == nullptr ? "" : *profile);
+    if (!known) {
+      return broken("profile is unknown");
+    }
+    record.spec.profile = *known;
   }
   record.identity_file = std::move(identity_file);
   record.host_key = std::move(host_key);

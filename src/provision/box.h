@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/profile.h"
 #include "base/public_key.h"
 #include "base/result.h"
 #include "provision/name.h"
@@ -15,8 +16,8 @@ namespace agentbox::provision {
 
 /// box.json as this build writes it; a higher number is refused, never guessed at. Version 1 knew
 /// neither former nor revoked keys, version 2 no certificates, version 3 no keys
-/// revoked by their fingerprint alone.
-inline constexpr std::uint64_t kRecordVersion = 4;
+/// revoked by their fingerprint alone, version 4 no profile.
+inline constexpr std::uint64_t kRecordVersion = 5;
 inline constexpr std::size_t kMaxRecordBytes = 1U << 20U;
 /// Keys of one box; a file with more is a mistake.
 inline constexpr std::size_t kMaxKeys = 256;
@@ -45,6 +46,7 @@ struct BoxSpec {
   /// CAs whose certificates for the box's name are taken. Asked for none, those that a box has are
   /// no difference: `ca trust` may have added them.
   std::vector<NamedKey> authorities = {};
+  Profile profile = Profile::kStandard;  ///< of the tools that its sessions offer
 };
 
 /// What differs between a box that exists and what is asked for now, in words; empty: nothing.

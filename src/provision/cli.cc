@@ -169,6 +169,11 @@ void add_create_options(CLI::App& app, Words& words) {
       });
   app.add_flag("--no-isolation", words.create.no_isolation,
                "Run the box without bubblewrap: the agent can then do all that its user can");
+  app.add_option("--profile", words.create.profile,
+                 "How many tools are offered: core, standard (default) or full. verify, pull and "
+                 "push need more than core")
+      ->type_name("PROFILE")
+      ->check(CLI::IsMember({"core", "standard", "full"}));
   app.add_option("--user-ca", words.create.user_ca_files,
                  "The public key of a CA whose certificates may enter; may be repeated")
       ->allow_extra_args(false)
@@ -594,6 +599,10 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
   if (!in_cluster && !(words.create.image.empty() && words.create.size.empty())) {
     return misuse("--image and --size are for a box in a cluster", output,
                   "add --kubernetes, or leave them out");
+  }
+  if (in_cluster && !words.create.profile.empty()) {
+    return misuse("--profile is for a box on this machine", output,
+                  "leave it out: in a cluster every box has the profile standard");
   }
   if (chosen.get_name() == "audit-log") {
     auto problem = empty_option(chosen);

@@ -42,6 +42,7 @@ struct CreateOptions {
   bool no_isolation = false;
   std::string image;                            ///< --image: what the agent works in, in a cluster
   std::string size;                             ///< --size: of the volume, in a cluster
+  std::string profile = {};                     ///< --profile: of the tools that are offered
   std::vector<std::string> user_ca_files = {};  ///< --user-ca: CAs whose certificates are taken
 };
 

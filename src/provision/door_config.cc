@@ -11,7 +11,8 @@ std::string quoted(const std::string& text) { return dump_json(OrderedJson(text)
 
 }  // namespace
 
-std::string render_door_config(const BoxPaths& paths, std::uint16_t port, unsigned box_uid) {
+std::string render_door_config(const BoxPaths& paths, std::uint16_t port, unsigned box_uid,
+                               Profile profile) {
   return "# Written by agentbox-provision at create and resume; changes are lost.\n"
          "listen:\n  address: " +
          quoted(kLocalAddress) + "\n  port: " + std::to_string(port) +
@@ -19,7 +20,8 @@ std::string render_door_config(const BoxPaths& paths, std::uint16_t port, unsign
          "\nkeys_trust: strict\nstate_dir: " + quoted(paths.door_state) +
          "\nlink:\n  socket: " + quoted(paths.socket) + "\n  box_uid: " + std::to_string(box_uid) +
          "\naudit:\n  sink: " + quoted(paths.audit_log_real) +
-         "\nlog:\n  format: text\npass_env: []\n"
+         "\nlog:\n  format: text\nprofile: " + std::string(profile_name(profile)) +
+         "\npass_env: []\n"
          // Every honest client of a local box comes from this machine.
          "limits:\n  own_unauthenticated: 0\n";
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/profile.h"
 #include "provision/paths.h"
 
 namespace agentbox::provision {
@@ -12,6 +13,6 @@ namespace agentbox::provision {
 inline constexpr const char* kLocalAddress = "127.0.0.1";
 
 [[nodiscard]] std::string render_door_config(const BoxPaths& paths, std::uint16_t port,
-                                             unsigned box_uid);
+                                             unsigned box_uid, Profile profile);
 
 }  // namespace agentbox::provision

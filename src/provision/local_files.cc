@@ -113,7 +113,8 @@ Done write_start_files(const BoxPaths& paths, const LocalMeans& means, const Box
   const Modes modes = modes_for(means.accounts);
   const SpawnPlan::Identity& box = means.accounts.box;
   AB_CHECK(write_known_hosts(paths, means.accounts, record));
-  AB_CHECK(replace_file(paths.config, render_door_config(paths, record.port, box.uid),
+  AB_CHECK(replace_file(paths.config,
+                        render_door_config(paths, record.port, box.uid, record.spec.profile),
                         modes.readable_file));
   AB_CHECK(publish_keys(paths.keys, record));
   AB_CHECK(replace_file(paths.system_files + "/passwd", passwd_text(box.uid, box.gid),

@@ -43,6 +43,9 @@ Answer<CreateOptions> with_file(CreateOptions options, kube::KubeSpec& cluster) 
     options.workspace = seen_from_file(file->workspace);
   }
   options.no_isolation = options.no_isolation || file->isolation == "none";
+  if (options.profile.empty()) {
+    options.profile = file->profile;
+  }
   cluster = std::move(file->cluster);
   return options;
 }
@@ -109,6 +112,7 @@ Answer<WantedBox> read_wanted_box(const CreateOptions& given) {
     wanted.spec.workspace = std::move(folder);
   }
   wanted.spec.isolation = options.no_isolation ? Isolation::kNone : Isolation::kBubblewrap;
+  wanted.spec.profile = find_profile(options.profile).value_or(Profile::kStandard);
   return wanted;
 }
 

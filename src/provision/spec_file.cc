@@ -33,6 +33,7 @@ Result<SpecFile> parse_spec_file(std::string_view text) {
   map.text("identity", file.identity);
   map.text("workspace", file.workspace);
   map.choice("isolation", file.isolation, {"bubblewrap", "none"});
+  map.choice("profile", file.profile, {"core", "standard", "full"});
   AB_CHECK(read_cluster(map.map("kubernetes"), file.cluster));
   AB_CHECK(map.finish());
   return file;

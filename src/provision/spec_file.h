@@ -17,6 +17,7 @@ struct SpecFile {
   std::string identity;               ///< the client's private key
   std::string workspace;
   std::string isolation = "bubblewrap";  ///< or none
+  std::string profile = "standard";      ///< or core, full
   kube::KubeSpec cluster;                ///< under `kubernetes:`; checked by kube::check_spec()
 };
 

@@ -130,7 +130,8 @@ std::vector<Altered> altered_key_files(const Store& store, const BoxName& name) 
 
 std::optional<Altered> altered_config(const BoxPaths& paths, const BoxRecord& record,
                                       const Accounts& accounts) {
-  const std::string wanted = render_door_config(paths, record.port, accounts.box.uid);
+  const std::string wanted =
+      render_door_config(paths, record.port, accounts.box.uid, record.spec.profile);
   return compare(paths.config, [&](std::string_view found) {
     return first_difference(wanted, found, kOperatorsOption);
   });

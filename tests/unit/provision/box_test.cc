@@ -51,7 +51,7 @@ TEST_CASE("a record that is not finished has no port and no host key yet") {
 
 TEST_CASE("what this build could not have written is refused") {
   const std::vector<std::pair<std::string, Json>> bad = {
-      {"version", 5},
+      {"version", 6},
       {"version", "1"},
       {"name", "Bad Name"},
       {"name", 5},

@@ -11,7 +11,7 @@ using namespace agentbox::provision;
 
 TEST_CASE("the door's configuration is YAML with every path as one value, whatever is in it") {
   const BoxPaths paths = paths_of("/st: {a\"b} #c", BoxName::parse("demo").value());
-  auto map = YamlMap::parse(render_door_config(paths, 20001, 1234));
+  auto map = YamlMap::parse(render_door_config(paths, 20001, 1234, Profile::kCore));
   REQUIRE(map.ok());
   std::string host_key;
   map->text("host_key", host_key);
@@ -19,6 +19,9 @@ TEST_CASE("the door's configuration is YAML with every path as one value, whatev
   std::string state;
   map->text("state_dir", state);
   CHECK(state == paths.door_state);
+  std::string profile;
+  map->text("profile", profile);
+  CHECK(profile == "core");
   YamlMap listen = map->map("listen");
   std::string address;
   std::uint64_t port = 0;
