@@ -203,19 +203,27 @@ TEST_CASE("arguments may be left out") {
   CHECK(talk.started().size() == 2);
 }
 
-TEST_CASE("a call that asks to be a task is a plain call, since tasks are not offered [33] [34]") {
-  for (const std::string version : {"2024-11-05", "2025-06-18", "2025-11-25"}) {
+TEST_CASE("a revision without tasks takes a call that asks to be one as a plain call [34]") {
+  for (const std::string version : {"2024-11-05", "2025-03-26", "2025-06-18"}) {
     Talk talk;
     talk.shake_hands(version);
     CHECK(talk.say(call_poke("1", R"(,"task":{"ttl":60000})")).empty());
     REQUIRE(talk.started().size() == 1);
+    CHECK(talk.started().at(0).method == nullptr);
     const auto lines = talk.finish(talk.started().at(0).key);
     REQUIRE(lines.size() == 1);
     CHECK(result_of(lines.front()).at("content").at(0).at("text") == "done");
-    for (const char* const method : {"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"}) {
-      CHECK(error_code(talk.ask(legacy("2", method, R"({"taskId":"x"})"))) == rpc::kMethodNotFound);
-    }
   }
+}
+
+TEST_CASE("a tool that is no task is refused as one, and is itself without the wish [33]") {
+  Talk talk;
+  talk.shake_hands("2025-11-25");
+  CHECK(error_code(talk.ask(call_poke("1", R"(,"task":{})"))) == rpc::kMethodNotFound);
+  CHECK(talk.started().empty());
+  CHECK(talk.say(call_poke("2", R"(,"task":null)")).empty());
+  CHECK(talk.say(call_poke("3", "")).empty());
+  CHECK(talk.started().size() == 2);
 }
 
 TEST_CASE("what is not offered is an unknown method in every revision [25] [31] [32]") {
