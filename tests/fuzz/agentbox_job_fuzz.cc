@@ -54,8 +54,8 @@ void try_task(std::string_view text) {
 void try_task_end(std::string_view text) {
   const auto end = decode_task_end(text);
   if (end.ok() && !end->cancelled) {
-    const auto again =
-        decode_task_end(encode_task_end(end->ended_ms, end->is_error, dump_json(end->result)));
+    const auto again = decode_task_end(
+        encode_task_end(end->ended_ms, end->is_error, agentbox::dump_json(end->result)));
     check(again.ok() && again->result == end->result && again->is_error == end->is_error);
   }
 }

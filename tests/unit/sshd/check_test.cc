@@ -82,7 +82,13 @@ TEST_CASE("the keys of a box are told with what limits them") {
   const auto key = agentbox::PublicKey::parse(
       "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f");
   REQUIRE(key.ok());
-  KeyEntry entry{*key, "anna", agentbox::Role::kAgent, {}, 0, 1};
+  KeyEntry entry{.key = *key,
+                 .label = "anna",
+                 .role = agentbox::Role::kAgent,
+                 .profile = {},
+                 .from = {},
+                 .expires = 0,
+                 .line = 1};
   seen.keys.entries = {entry};
   seen.host_key_error = "gone";
   const std::string text = render_policy_text(describe_keys(seen));
