@@ -56,7 +56,7 @@ with socket.create_server(("127.0.0.1", 0)) as server:
 def test_the_port_of_a_server_is_listed_with_the_job_it_belongs_to(shared_door):
     with shared_door.target.session() as session:
         started = start(session, "python3", args=["-c", LISTENER], name="server", wait_for=r"port \d+\n", wait_seconds=20)
-        port = int(output(session, "server")["output"].split()[1])
+        port = int(output(session, "server", cursor=0)["output"].split()[1])
         (found,) = [each for each in session.call("list_ports")["ports"] if each["port"] == port]
         assert found["protocol"] == "tcp" and found["address"] == "127.0.0.1", found
         assert found["process_id"] == started["process_id"] and found["pid"] == started["pid"], found
