@@ -40,15 +40,22 @@ class ContentCopy {
       }
       at = std::max(hole, data + 1);
     }
-    // A hole at the end is made by the length alone; what was cut off meanwhile is no hole.
+    // A hole at the end is made by the length alone.
     struct stat now {};
-    if (::fstat(from_, &now) != 0 || ::ftruncate(to_, std::min(info.st_size, now.st_size)) != 0) {
+    if (::fstat(from_, &now) != 0 || ::ftruncate(to_, info.st_size) != 0) {
       return errno;
     }
-    return 0;
+    return is_changed(info, now) ? ESTALE : 0;
   }
 
  private:
+  // What was appended meanwhile changes nothing of what was copied; all else may.
+  static bool is_changed(const struct stat& before, const struct stat& now) {
+    const bool written = before.st_mtim.tv_sec != now.st_mtim.tv_sec ||
+                         before.st_mtim.tv_nsec != now.st_mtim.tv_nsec;
+    return now.st_size < before.st_size || (now.st_size == before.st_size && written);
+  }
+
   // Where the next data or hole begins, at most at END. Without an answer all is data.
   [[nodiscard]] off_t next(off_t at, int what, off_t end) const {
     if (at >= end) {

@@ -21,7 +21,8 @@ using CopyWatch = std::function<bool(std::uint64_t)>;
 
 /// Copies the content of the regular file FROM, as long as it is now, into TO, which is empty. With
 /// KERNEL_COPIES the kernel is asked to do it, or to let both share their blocks; what it cannot is
-/// read and written. 0 or an errno, ECANCELED once WATCH says false.
+/// read and written. 0 or an errno, ECANCELED once WATCH says false, ESTALE where FROM was written
+/// meanwhile by more than appending.
 [[nodiscard]] int copy_content(int from, int to, bool kernel_copies, const CopyWatch& watch);
 
 }  // namespace agentbox::mcp

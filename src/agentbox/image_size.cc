@@ -26,8 +26,8 @@ std::uint32_t little_endian(std::string_view text, std::size_t at, std::size_t b
 }
 
 std::optional<ImageSize> checked(std::uint32_t width, std::uint32_t height) {
-  return width > 0 && height > 0 ? std::optional(ImageSize{.width = width, .height = height})
-                                 : std::nullopt;
+  const bool is_sane = width > 0 && height > 0 && width <= kMaxImageSide && height <= kMaxImageSide;
+  return is_sane ? std::optional(ImageSize{.width = width, .height = height}) : std::nullopt;
 }
 
 // The mark, then the chunk IHDR: length, name, width, height.

@@ -31,6 +31,7 @@ constexpr std::array kKnown{
     Known{EFBIG, "TOO_LARGE", ""},
     Known{EBUSY, "EBUSY", "Something else is using it"},
     Known{ETXTBSY, "EBUSY", "It is a running program: stop it first"},
+    Known{ESTALE, "CONFLICT", "It was written meanwhile: try again when nobody writes it"},
     Known{ENAMETOOLONG, "ENAMETOOLONG", "One name may have 255 bytes, a path 4096"},
     Known{EXDEV, "ESCAPE",
           "Links out of the workspace are not followed; shell_exec reaches other files"},

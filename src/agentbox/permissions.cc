@@ -30,7 +30,8 @@ class PermissionSetter {
                    const PermissionRequest& request)
       : request_(request),
         shown_(workspace.show(path)),
-        absolute_(absolute_path(path, workspace.names())) {}
+        absolute_(absolute_path(path, workspace.names())),
+        workspace_(workspace.folder()) {}
 
   Outcome<PermissionOutcome> run(const UniqueFd& entry) {
     struct stat info {};
@@ -41,6 +42,14 @@ class PermissionSetter {
       return ToolError{.code = "INVALID_ARGUMENT",
                        .message = shown_ + " is a link, which has no permissions of its own",
                        .hint = "Name what it leads to; file_info tells",
+                       .path = shown_};
+    }
+    if (bars_workspace(info)) {
+      return ToolError{.code = "INVALID_ARGUMENT",
+                       .message =
+                           "without the owner's read, write and search bits nothing could work "
+                           "in the workspace any more, this tool neither",
+                       .hint = "Leave it at least 0700",
                        .path = shown_};
     }
     auto error = change(entry.get(), info, "");
@@ -57,6 +66,12 @@ class PermissionSetter {
   }
 
  private:
+  [[nodiscard]] bool bars_workspace(const struct stat& info) const {
+    struct stat root {};
+    return ::fstat(workspace_, &root) == 0 && root.st_dev == info.st_dev &&
+           root.st_ino == info.st_ino && (wanted_mode(info) & S_IRWXU) != S_IRWXU;
+  }
+
   // Folders get rights on the way down and lose them on the way up: both may bar the way.
   std::optional<ToolError> change_tree(const UniqueFd& top) {
     folders_.emplace_back();
@@ -126,7 +141,8 @@ class PermissionSetter {
     const gid_t group = request_.group.value_or(info.st_gid);
     const bool new_owner = owner != info.st_uid || group != info.st_gid;
     if (new_owner && ::fchownat(entry, "", owner, group, AT_EMPTY_PATH) != 0) {
-      return fault("change the owner of", path, errno);
+      // In a user namespace that does not know the number it is EINVAL.
+      return fault("change the owner of", path, errno == EINVAL ? EPERM : errno);
     }
     const mode_t old = info.st_mode & kPermissionBits;
     const mode_t wanted = wanted_mode(info);
@@ -174,6 +190,7 @@ class PermissionSetter {
   const PermissionRequest& request_;
   std::string shown_;
   std::string absolute_;
+  int workspace_;                     // borrowed
   std::vector<std::string> folders_;  // their paths below the top, those above others first
   std::size_t folder_bytes_ = 0;
   std::uint64_t seen_ = 0;

@@ -139,8 +139,8 @@ Status host_task() {
   AB_TRY(call, take_call(hosted, tools));
   AB_TRY(calls, CallPool::create(*hosted.box));
   AB_TRY(result, run_call(*calls, std::move(call), signals.get()));
-  AB_TRY(is_first,
-         keep_task_end(hosted.folder.get(), encode_task_end(now_ms(), result.failed, result.json)));
+  AB_CHECK(keep_task_result(hosted.folder.get(), result.json));
+  AB_TRY(is_first, keep_task_end(hosted.folder.get(), encode_task_end(now_ms(), result.failed)));
   (void)is_first;  // cancelled in the last moment: that stands
   return {};
 }

@@ -72,10 +72,10 @@ MethodReply unknown_task() {
 }
 
 MethodReply failed_task(const Task& task) {
-  return method_failure(
-      rpc::kInternalError,
-      "Internal error: the task has no result: " +
-          (task.message.empty() ? std::string("it was cancelled") : task.message));
+  const std::string why = !task.message.empty()                   ? task.message
+                          : task.status == TaskStatus::kCancelled ? "it was cancelled"
+                                                                  : "somebody removed it";
+  return method_failure(rpc::kInternalError, "Internal error: the task has no result: " + why);
 }
 
 // The same error for a dialect that is not there as for a method that is not.
@@ -100,9 +100,6 @@ std::optional<Task> find_task(const MethodCall& call, const Tasks& tasks) {
   return id == nullptr ? std::nullopt : tasks.find(*id);
 }
 
-// The result of END as one of VERSION; what each revision adds to the outermost is the session's.
-OrderedJson result_json(const TaskEnd& end) { return OrderedJson(end.result); }
-
 MethodReply get_task(const MethodCall& call, CallContext& context) {
   if (auto refused = refuse_dialect(call, "tasks/get")) {
     return *std::move(refused);
@@ -114,10 +111,16 @@ MethodReply get_task(const MethodCall& call, CallContext& context) {
   }
   const auto end = tasks.end_of(*task);
   MethodReply reply{.result = task_json(*task, end, call.version)};
-  if (features(call.version).modern && task->status == TaskStatus::kCompleted && end) {
+  if (!features(call.version).modern) {
+    return reply;
+  }
+  const auto result =
+      task->status == TaskStatus::kCompleted ? tasks.result_of(*task) : std::nullopt;
+  if (result) {
     reply.result["result"] = {{"resultType", "complete"}};
-    reply.result["result"].update(result_json(*end));
-  } else if (features(call.version).modern && task->status == TaskStatus::kFailed) {
+    reply.result["result"].update(OrderedJson(*result));
+  } else if (task->status == TaskStatus::kFailed || task->status == TaskStatus::kCompleted) {
+    reply.result["status"] = status_name(TaskStatus::kFailed);  // somebody took its result away
     const auto failure = failed_task(*task).failure;
     reply.result["error"] = {{"code", failure->code}, {"message", failure->message}};
   }
@@ -137,11 +140,12 @@ MethodReply get_result(const MethodCall& call, CallContext& context) {
   if (!task) {
     return unknown_task();
   }
-  const auto end = tasks.end_of(*task);
-  if (!end || end->cancelled) {
+  const auto result =
+      task->status == TaskStatus::kCompleted ? tasks.result_of(*task) : std::nullopt;
+  if (!result) {
     return failed_task(*task);
   }
-  MethodReply reply{.result = result_json(*end)};
+  MethodReply reply{.result = OrderedJson(*result)};
   reply.result["_meta"][std::string(meta::kRelatedTask)] = {{"taskId", task->id}};
   return reply;
 }
@@ -244,13 +248,13 @@ MethodReply finish_soon(const Task& task, const Tasks& tasks, Version version,
     return {};
   }
   const auto now = tasks.find(task.id);
-  const auto end = over && now ? tasks.end_of(*now) : std::nullopt;
-  if (end && !end->cancelled) {
+  const bool ended = over && now && now->status == TaskStatus::kCompleted;
+  if (const auto result = ended ? tasks.result_of(*now) : std::nullopt) {
     tasks.remove(*now);
-    return {.result = result_json(*end)};
+    return {.result = OrderedJson(*result)};
   }
   MethodReply reply{.result = {{"resultType", "task"}}};
-  reply.result.update(task_json(now.value_or(task), end, version));
+  reply.result.update(task_json(now.value_or(task), std::nullopt, version));
   return reply;
 }
 

@@ -19,11 +19,6 @@ void fields(A& a, Record& record) {
   a("ttl_ms", record.ttl_ms);
 }
 
-bool is_result(const Json* result) {
-  const Json* content = result == nullptr ? nullptr : find_member(*result, "content");
-  return content != nullptr && content->is_array();
-}
-
 }  // namespace
 
 std::string encode_task_record(const TaskRecord& record) {
@@ -32,10 +27,9 @@ std::string encode_task_record(const TaskRecord& record) {
   return dump_json(writer.json) + "\n";
 }
 
-std::string encode_task_end(std::int64_t ended_ms, bool is_error, std::string_view result_json) {
-  std::string text = R"({"cancelled":false,"ended_ms":)" + std::to_string(ended_ms);
-  text += std::string(R"(,"is_error":)") + (is_error ? "true" : "false") + R"(,"result":)";
-  return text.append(result_json).append("}\n");
+std::string encode_task_end(std::int64_t ended_ms, bool is_error) {
+  return R"({"cancelled":false,"ended_ms":)" + std::to_string(ended_ms) + R"(,"is_error":)" +
+         (is_error ? "true" : "false") + "}\n";
 }
 
 std::string encode_task_cancelled(std::int64_t ended_ms) {
@@ -61,7 +55,7 @@ Result<TaskEnd> decode_task_end(std::string_view text) {
   if (text.size() > kMaxTaskEndBytes) {
     return Error{Code::kLimit, "a task's end is too long"};
   }
-  AB_TRY(json, parse_json(text));
+  AB_TRY(json, parse_json(text, {.depth = 2, .values = 8, .keys = 8}));
   TaskEnd end;
   FieldReader reader{json};
   reader("cancelled", end.cancelled);
@@ -69,14 +63,22 @@ Result<TaskEnd> decode_task_end(std::string_view text) {
   if (!end.cancelled) {
     reader("is_error", end.is_error);
   }
-  const Json* result = find_member(json, "result");
-  if (!reader.good || end.ended_ms < 0 || (!end.cancelled && !is_result(result))) {
+  if (!reader.good || end.ended_ms < 0) {
     return Error{Code::kInvalid, "not a task's end"};
   }
-  if (!end.cancelled) {
-    end.result = *result;
-  }
   return end;
+}
+
+Result<Json> decode_task_result(std::string_view text) {
+  if (text.size() > kMaxTaskResultBytes) {
+    return Error{Code::kLimit, "a task's result is too long"};
+  }
+  AB_TRY(json, parse_json(text));
+  const Json* content = find_member(json, "content");
+  if (content == nullptr || !content->is_array()) {
+    return Error{Code::kInvalid, "not a result of tools/call"};
+  }
+  return json;
 }
 
 }  // namespace agentbox::mcp

@@ -1,4 +1,4 @@
-// pure: what is kept of a task, in two files of its job's folder: what it is, and how it ended.
+// pure: what is kept of a task, in files of its job's folder: what it is, how it ended, its result.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,11 @@ inline constexpr std::int64_t kTaskTtlMs = 2LL * 3600 * 1000;
 /// What a creator may ask for.
 inline constexpr std::int64_t kMinTaskTtlMs = 1000;
 inline constexpr std::int64_t kMaxTaskTtlMs = 24LL * 3600 * 1000;
-/// The result of a call and what is said of it.
-inline constexpr std::size_t kMaxTaskEndBytes = 8UL << 20;
+/// The result of a call.
+inline constexpr std::size_t kMaxTaskResultBytes = 8UL << 20;
+/// What is said of how it ended: small, so that many tasks are listed without reading their
+/// results.
+inline constexpr std::size_t kMaxTaskEndBytes = 1024;
 
 struct TaskRecord {
   std::string tool;
@@ -30,19 +33,17 @@ struct TaskRecord {
 struct TaskEnd {
   bool cancelled = false;
   std::int64_t ended_ms = 0;
-  bool is_error = false;  ///< of the result
-  Json result =
-      Json::object();  ///< of tools/call, without what each revision adds; none of a cancelled one
+  bool is_error = false;  ///< of the result, which is there unless it was cancelled
 };
 
 [[nodiscard]] std::string encode_task_record(const TaskRecord& record);
-/// RESULT_JSON is the result's text.
-[[nodiscard]] std::string encode_task_end(std::int64_t ended_ms, bool is_error,
-                                          std::string_view result_json);
+[[nodiscard]] std::string encode_task_end(std::int64_t ended_ms, bool is_error);
 [[nodiscard]] std::string encode_task_cancelled(std::int64_t ended_ms);
 
 /// Whatever agent code wrote there: every field in its bounds, or an Error.
 [[nodiscard]] Result<TaskRecord> decode_task_record(std::string_view text);
 [[nodiscard]] Result<TaskEnd> decode_task_end(std::string_view text);
+/// The result of tools/call, without what each revision adds.
+[[nodiscard]] Result<Json> decode_task_result(std::string_view text);
 
 }  // namespace agentbox::mcp

@@ -22,6 +22,7 @@ using std::chrono::steady_clock;
 
 constexpr const char* kRecordName = "task.json";
 constexpr const char* kEndName = "end.json";
+constexpr const char* kResultName = "result.json";
 // From the start of its program to its word that the task is kept.
 constexpr seconds kAcceptTime{10};
 // Of a task that works, the record of its job fits and is read with it.
@@ -56,6 +57,10 @@ Result<bool> keep_task_end(int folder, std::string_view text) {
   (void)::fsync(folder);
   AB_CHECK(kept);
   return is_first;
+}
+
+Status keep_task_result(int folder, std::string_view result_json) {
+  return put_private_file(folder, kResultName, result_json);
 }
 
 Status keep_task_record(int folder, const TaskRecord& record) {
@@ -156,6 +161,14 @@ std::optional<TaskEnd> Tasks::end_of(const Task& task) const {
                           : Result<std::string>(folder.error());
   auto end = text.ok() ? decode_task_end(*text) : Result<TaskEnd>(text.error());
   return end.ok() ? std::optional(std::move(*end)) : std::nullopt;
+}
+
+std::optional<Json> Tasks::result_of(const Task& task) const {
+  const auto folder = processes_.folder().open(task.id);
+  auto text = folder.ok() ? read_private_file(folder->get(), kResultName, kMaxTaskResultBytes)
+                          : Result<std::string>(folder.error());
+  auto result = text.ok() ? decode_task_result(*text) : Result<Json>(text.error());
+  return result.ok() ? std::optional(std::move(*result)) : std::nullopt;
 }
 
 bool Tasks::wait(const Task& task, milliseconds time, CallContext& context) const {

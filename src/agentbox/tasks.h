@@ -46,6 +46,8 @@ class Tasks {
 
   /// How TASK ended; nothing while it works, or where its process ended before its call.
   [[nodiscard]] std::optional<TaskEnd> end_of(const Task& task) const;
+  /// The result of a task that has ended with one.
+  [[nodiscard]] std::optional<Json> result_of(const Task& task) const;
   /// Waits until TASK works no more: true; false where TIME passed or the call was cancelled.
   [[nodiscard]] bool wait(const Task& task, std::chrono::milliseconds time,
                           CallContext& context) const;
@@ -61,6 +63,8 @@ class Tasks {
   Processes processes_;
 };
 
+/// Before its end is kept.
+[[nodiscard]] Status keep_task_result(int folder, std::string_view result_json);
 /// Writes TEXT as the end of the task whose job's folder FOLDER is. False where one stands already.
 [[nodiscard]] Result<bool> keep_task_end(int folder, std::string_view text);
 [[nodiscard]] Status keep_task_record(int folder, const TaskRecord& record);

@@ -216,6 +216,7 @@ class TreeCopier {
 }  // namespace
 
 int copy_file(int from, int to, const CopyOptions& options, CopyTally& tally) {
+  const std::uint64_t before = tally.bytes;
   const CopyWatch watch = [&](std::uint64_t bytes) {
     tally.bytes += bytes;
     return options.go_on(tally);
@@ -232,6 +233,7 @@ int copy_file(int from, int to, const CopyOptions& options, CopyTally& tally) {
     return errno;
   }
   ++tally.files;
+  tally.bytes = before + static_cast<std::uint64_t>(info.st_size);  // holes count
   return 0;
 }
 

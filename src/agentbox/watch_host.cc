@@ -237,9 +237,7 @@ void WatchHost::go_on(Caller& caller) {
     finish(caller, refusal(*std::move(error)));
     return;
   }
-  if (caller.request.wait_ms == 0 || caller.request.close) {
-    update(watch, true);
-  }
+  update(watch, true);  // what changed before the call is in its answer, whatever window is open
   watch.used = now_;
   caller.after = cursor->seq;
   caller.watch = found->first;

@@ -240,8 +240,13 @@ def test_what_agent_code_writes_into_a_task_s_folder_misleads_nobody_but_itself(
         task = create(session, "true")["taskId"]
         result(session, "tasks/result", {"taskId": task})
         folder = tmp_path / "out" / "jobs" / task
-        for end in (b"", b"{}", b"[" * 100_000, b'{"cancelled":false,"ended_ms":1,"is_error":false,"result":7}'):
-            (folder / "end.json").write_bytes(end)
+        good = (folder / "result.json").read_bytes()
+        for broken in (b"", b"{}", b"[" * 100_000, b'{"content":7}'):
+            (folder / "result.json").write_bytes(broken)
+            assert error(session, "tasks/result", {"taskId": task})["code"] == -32603
+        (folder / "result.json").write_bytes(good)
+        for broken in (b"", b"{}", b"[" * 1000, b" " * 10_000_000, b'{"cancelled":false,"ended_ms":1}'):
+            (folder / "end.json").write_bytes(broken)
             assert result(session, "tasks/get", {"taskId": task})["status"] == "failed"
         (folder / "task.json").unlink()
         (folder / "task.json").symlink_to("/etc/passwd")

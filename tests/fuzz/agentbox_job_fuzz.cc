@@ -54,10 +54,11 @@ void try_task(std::string_view text) {
 void try_task_end(std::string_view text) {
   const auto end = decode_task_end(text);
   if (end.ok() && !end->cancelled) {
-    const auto again = decode_task_end(
-        encode_task_end(end->ended_ms, end->is_error, agentbox::dump_json(end->result)));
-    check(again.ok() && again->result == end->result && again->is_error == end->is_error);
+    const auto again = decode_task_end(encode_task_end(end->ended_ms, end->is_error));
+    check(again.ok() && again->ended_ms == end->ended_ms && again->is_error == end->is_error);
   }
+  const auto result = decode_task_result(text);
+  check(!result.ok() || decode_task_result(agentbox::dump_json(*result)).ok());
 }
 
 void try_journal(std::string_view text) {

@@ -227,7 +227,7 @@ ENTRIES = {
                                  [("code_context_create", {"language": "bash", "name": "work"})]),
     "watch_files": Entry(
         {"path": "src", "wait_seconds": 0},
-        "16 watches, 10,000 folders and 200,000 files each; of the changes the latest 10,000; one that nobody asks for 10"
+        "16 watches a box, 10,000 folders, 200,000 files and 128 levels each; more than 10,000 changes since a cursor are an overflow; one that nobody asks for 10"
         " minutes ends.",
         [*PATH, "BAD_CURSOR", "BAD_PATTERN", "WATCH_LIMIT", "EEXIST", "SPAWN_FAILED", "TOO_MANY_PROCESSES"],
         shown={"next_cursor": "..."},

@@ -64,6 +64,7 @@ Tool code_context_delete_tool() {
   };
   tool.output_schema = kOutputSchema;
   tool.hints = {.read_only = false, .destructive = true, .idempotent = false, .open_world = false};
+  tool.tier = Tier::kCore;  // else code that does not end would keep its context for ever
   tool.handler = code_context_delete;
   return tool;
 }

@@ -8,6 +8,7 @@
 #include "agentbox/call.h"
 #include "agentbox/context_words.h"
 #include "agentbox/contexts.h"
+#include "agentbox/image_size.h"
 #include "agentbox/limits.h"
 #include "agentbox/process_words.h"
 #include "agentbox/program_plan.h"
@@ -71,7 +72,8 @@ std::vector<ContentBlock> inline_images(const Contexts& contexts, const JobRecor
       break;
     }
     auto data = contexts.read_image(record, image);
-    if (!data || data->size() > room) {
+    // What is no image stays where it is: a client that cannot show it may refuse the whole answer.
+    if (!data || data->size() > room || !image_size(*data)) {
       break;
     }
     room -= data->size();

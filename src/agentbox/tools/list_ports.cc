@@ -85,7 +85,9 @@ ToolResult list_ports(const Arguments& arguments, CallContext& context) {
   reply.data("ports", std::move(list));
   reply.quiet_flag("truncated", found->incomplete);
   if (unknown) {
-    reply.line("note", "without pid: of another user or container of this box, its door say");
+    reply.line("note",
+               "without pid: of another user or container, or in a local box of another program of "
+               "the machine");
   }
   return reply.finish("protocol, address, pid, process_id, command", table);
 }
@@ -97,10 +99,10 @@ Tool list_ports_tool() {
   tool.name = "list_ports";
   tool.title = "List listening ports";
   tool.description =
-      "List the TCP and UDP ports that something in the box "
-      "listens on, with the process behind "
-      "each as far as it can be seen. Use it to find the port "
-      "of a server that was started.";
+      "List the ports that something listens on, with the process behind each as far as it can be "
+      "seen: to find the port of a server that was started. A box shares its network with its "
+      "door, "
+      "a local box with the whole machine.";
   tool.arguments = {{.name = "protocol",
                      .description = "Which kind.",
                      .fallback = std::string_view("tcp"),

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "agentbox/copier.h"
+#include "agentbox/file_copy.h"
 #include "agentbox/leftovers.h"
 #include "agentbox/remover.h"
 #include "support/catch.h"
@@ -74,6 +75,40 @@ void put_sparse(const std::string& path) {
 }
 
 }  // namespace
+
+TEST_CASE("a file that is cut off or rewritten while it is copied is no copy, one that grows is") {
+  TemporaryFolder folder;
+  const std::string content(1UL << 20, 'a');
+  const auto copy_while = [&](const std::function<void(const std::string&)>& meddle) {
+    put_file(folder.at("from"), content, 0600);
+    // As if it had been written long ago, so that any later write shows in its time.
+    const timespec past[2] = {{.tv_sec = 1, .tv_nsec = 0}, {.tv_sec = 1, .tv_nsec = 0}};
+    REQUIRE(::utimensat(AT_FDCWD, folder.at("from").c_str(), past, 0) == 0);
+    const UniqueFd from(::open(folder.at("from").c_str(), O_RDONLY | O_CLOEXEC));
+    const UniqueFd to(
+        ::open(folder.at("to").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    bool once = false;
+    return copy_content(from.get(), to.get(), false, [&](std::uint64_t) {
+      if (!once) {
+        meddle(folder.at("from"));
+        once = true;
+      }
+      return true;
+    });
+  };
+  CHECK(copy_while([](const std::string&) {}) == 0);
+  CHECK(copy_while([](const std::string& path) { CHECK(::truncate(path.c_str(), 10) == 0); }) ==
+        ESTALE);
+  CHECK(copy_while([](const std::string& path) {
+          const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+          CHECK(::pwrite(file.get(), "b", 1, 0) == 1);
+        }) == ESTALE);
+  CHECK(copy_while([](const std::string& path) {
+          const UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+          CHECK(::write(file.get(), "more", 4) == 4);
+        }) == 0);
+  CHECK(file_content(folder.at("to")) == content);
+}
 
 TEST_CASE("a file is copied with its mode, set-id bits left behind") {
   for (const auto& features : {kAll, kNone}) {

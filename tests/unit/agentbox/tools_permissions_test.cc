@@ -28,6 +28,20 @@ TEST_CASE("a file gets its mode, and is counted where it had another") {
   CHECK(set(box, R"({"path":".","mode":"0750"})")["mode"] == "0750");
 }
 
+TEST_CASE("the workspace itself stays open to its owner, by whatever name") {
+  ToolFixture box;
+  put_file(box.at("d/a"), "x", 0600);
+  const mode_t before = mode_of(box.at("."));
+  for (const char* const arguments :
+       {R"({"path":".","mode":"0000"})", R"({"path":".","mode":"0500"})",
+        R"({"path":"d/..","mode":"0000"})", R"({"path":".","mode":"0400","recursive":true})"}) {
+    CHECK(box.code(set_permissions_tool(), arguments) == "INVALID_ARGUMENT");
+  }
+  CHECK(mode_of(box.at(".")) == before);
+  CHECK(mode_of(box.at("d/a")) == 0600);
+  CHECK(set(box, R"({"path":".","mode":"0644","recursive":true})")["mode"] == "0755");
+}
+
 TEST_CASE("set-id bits are not set, and go with a new mode") {
   ToolFixture box;
   put_file(box.at("a"), "x", 04755);
