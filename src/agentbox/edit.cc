@@ -16,14 +16,18 @@ namespace {
 /// Line numbers that an AMBIGUOUS error lists.
 constexpr std::size_t kShownLines = 8;
 
+/// Places that one edit may change: each takes memory while it is made.
+constexpr std::size_t kMaxPlaces = 1'000'000;
+
 struct Match {
   std::size_t at = 0;
   std::size_t size = 0;
 };
 
+// No more than one beyond kMaxPlaces.
 std::vector<Match> find_all(std::string_view text, std::string_view wanted) {
   std::vector<Match> matches;
-  for (std::size_t at = 0; at + wanted.size() <= text.size();) {
+  for (std::size_t at = 0; at + wanted.size() <= text.size() && matches.size() <= kMaxPlaces;) {
     // Linear whatever the texts are, which string_view::find is not.
     const void* found = ::memmem(text.data() + at, text.size() - at, wanted.data(), wanted.size());
     if (found == nullptr) {
@@ -159,6 +163,9 @@ std::string line_list(std::string_view text, const std::vector<Match>& matches) 
 }
 
 std::string times(std::size_t count) {
+  if (count > kMaxPlaces) {
+    return "more than " + std::to_string(kMaxPlaces) + " times";
+  }
   return count == 1 ? "once" : std::to_string(count) + " times";
 }
 
@@ -187,6 +194,12 @@ ToolError too_large() {
           .hint = "Use shell_exec with sed or a script"};
 }
 
+ToolError too_many_places() {
+  return {.code = "TOO_LARGE",
+          .message = "old_string occurs more than " + std::to_string(kMaxPlaces) + " times",
+          .hint = "Use shell_exec with sed or a script"};
+}
+
 // One edit on TEXT; adds to REPLACEMENTS.
 Outcome<std::string> apply_edit(const std::string& text, const TextEdit& edit,
                                 std::uint64_t& replacements) {
@@ -210,6 +223,9 @@ Outcome<std::string> apply_edit(const std::string& text, const TextEdit& edit,
   }
   if (auto wrong = check_count(text, edit, matches)) {
     return *std::move(wrong);
+  }
+  if (matches.size() > kMaxPlaces) {
+    return too_many_places();
   }
   const bool has_lines = edit.old_text.find('\n') != std::string::npos ||
                          edit.new_text.find('\n') != std::string::npos;

@@ -85,7 +85,7 @@ def test_no_reply_is_longer_than_clients_take(session, tmp_path):
     """Content that takes the most room as JSON, asked for in the largest pieces that each tool gives."""
     here = tmp_path / "ws"
     (here / "ones").write_bytes(b"\x01" * (3 * MIB))
-    (here / "lines").write_text("\x01\n" * MIB)
+    (here / "lines").write_text("\x01\n" * 300_000)
     (here / "quotes").write_text('"\\' * MIB + "\n")
     for number in range(50):
         (here / f"n{number}").write_bytes(b"\x01" * 262_144)
