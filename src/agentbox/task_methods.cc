@@ -45,14 +45,14 @@ std::string_view status_name(TaskStatus status) {
 std::string time_text(std::int64_t ms) { return timestamp_seconds(ms / 1000); }
 
 // Of the core dialect a call whose result is an error has failed; of the extension it is complete.
-std::string_view shown_status(const Task& task, const std::optional<TaskEnd>& end, bool modern) {
-  const bool failed = !modern && task.status == TaskStatus::kCompleted && end && end->is_error;
+std::string_view shown_status(const Task& task, bool modern) {
+  const bool failed = !modern && task.status == TaskStatus::kCompleted && task.is_error;
   return status_name(failed ? TaskStatus::kFailed : task.status);
 }
 
-OrderedJson task_json(const Task& task, const std::optional<TaskEnd>& end, Version version) {
+OrderedJson task_json(const Task& task, Version version) {
   const bool modern = features(version).modern;
-  OrderedJson json = {{"taskId", task.id}, {"status", shown_status(task, end, modern)}};
+  OrderedJson json = {{"taskId", task.id}, {"status", shown_status(task, modern)}};
   if (!task.message.empty()) {
     json["statusMessage"] = task.message;
   }
@@ -109,8 +109,7 @@ MethodReply get_task(const MethodCall& call, CallContext& context) {
   if (!task) {
     return unknown_task();
   }
-  const auto end = tasks.end_of(*task);
-  MethodReply reply{.result = task_json(*task, end, call.version)};
+  MethodReply reply{.result = task_json(*task, call.version)};
   if (!features(call.version).modern) {
     return reply;
   }
@@ -192,7 +191,7 @@ MethodReply list_tasks(const MethodCall& call, CallContext& context) {
       reply.result["nextCursor"] = cursor_after(*last);
       break;
     }
-    page.push_back(task_json(task, tasks.end_of(task), call.version));
+    page.push_back(task_json(task, call.version));
     last = std::move(task);
   }
   return reply;
@@ -216,7 +215,7 @@ MethodReply cancel_task(const MethodCall& call, CallContext& context) {
   if (!cancelled || !now) {
     return invalid("the task has ended already");
   }
-  return {.result = task_json(*now, std::nullopt, call.version)};
+  return {.result = task_json(*now, call.version)};
 }
 
 // No task of ours ever asks its client for anything.
@@ -254,7 +253,7 @@ MethodReply finish_soon(const Task& task, const Tasks& tasks, Version version,
     return {.result = OrderedJson(*result)};
   }
   MethodReply reply{.result = {{"resultType", "task"}}};
-  reply.result.update(task_json(now.value_or(task), std::nullopt, version));
+  reply.result.update(task_json(now.value_or(task), version));
   return reply;
 }
 
@@ -272,7 +271,7 @@ MethodReply call_as_task(const MethodCall& call, CallContext& context) {
   if (features(call.version).modern) {
     return finish_soon(*task, tasks, call.version, context);
   }
-  return {.result = {{"task", task_json(*task, std::nullopt, call.version)}}};
+  return {.result = {{"task", task_json(*task, call.version)}}};
 }
 
 }  // namespace

@@ -125,6 +125,7 @@ std::optional<Task> Tasks::read(JobRecord job) const {
   const bool runs = task.job.status == JobStatus::kRunning;
   if (const auto end = end_of(task)) {
     task.updated_ms = end->ended_ms;
+    task.is_error = end->is_error;
     task.status = end->cancelled ? TaskStatus::kCancelled : TaskStatus::kCompleted;
   } else if (!runs) {
     task.updated_ms = std::max(task.job.ended_ms, task.updated_ms);

@@ -27,6 +27,7 @@ struct Task {
   TaskRecord record;
   JobRecord job;
   TaskStatus status = TaskStatus::kWorking;  ///< failed: its process ended before the call did
+  bool is_error = false;                     ///< completed: its result is one
   std::int64_t updated_ms = 0;
   std::string message = {};  ///< why it failed
 };
