@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -192,6 +193,8 @@ class Running {
 
   explicit Running(const Patience& patience = {}, Kind kind = Kind::kSocket, bool audited = false)
       : client_({}, {}) {
+    // As in the program: a stream whose reader is gone is an error to both sides, and no signal.
+    REQUIRE(std::signal(SIGPIPE, SIG_IGN) != SIG_ERR);
     Streams streams;
     connect(streams, kind);
     if (audited) {

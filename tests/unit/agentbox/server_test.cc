@@ -442,7 +442,8 @@ TEST_CASE("without the door's ear no reply leaves") {
   Client& client = running.client();
   client.shake_hands();
   running.records().reset();
-  client.say(call(1, "measure"));
+  // The server may have noticed and gone before the call comes: then there is nobody to take it.
+  static_cast<void>(client.try_send(call(1, "measure") + "\n"));
   CHECK(client.read_line().empty());
   CHECK(running.exit_code() == kExitOk);
 }
