@@ -11,6 +11,9 @@
 namespace agentbox::provision {
 namespace {
 
+constexpr std::string_view kRoleOption = "agentbox-role=\"";
+constexpr std::string_view kRoleEnd = "\" ";
+
 constexpr std::array<std::pair<Phase, std::string_view>, 3> kPhases = {{
     {Phase::kCreating, "creating"},
     {Phase::kRunning, "running"},
@@ -33,6 +36,7 @@ OrderedJson keys_json(const std::vector<NamedKey>& keys) {
     OrderedJson one;
     one["key"] = entry.key.text();
     one["label"] = entry.label;
+    one["role"] = role_name(entry.role);
     list.push_back(std::move(one));
   }
   return list;
@@ -47,11 +51,13 @@ Result<std::vector<NamedKey>> parse_keys(const Json& object, std::string_view me
   for (const Json& entry : *list) {
     const std::string* text = find_string(entry, "key");
     const std::string* label = find_string(entry, "label");
-    if (text == nullptr || label == nullptr || !is_printable_ascii(*label)) {
+    const std::string* role_text = find_string(entry, "role");
+    const auto role = role_text == nullptr ? Role::kAgent : find_role(*role_text);
+    if (text == nullptr || label == nullptr || !is_printable_ascii(*label) || !role) {
       return broken(std::string(member) + " holds something that is no key");
     }
     AB_TRY(key, PublicKey::parse(*text));
-    keys.push_back(NamedKey{std::move(key), *label});
+    keys.push_back(NamedKey{std::move(key), *label, *role});
   }
   return keys;
 }
@@ -151,16 +157,6 @@ Result<std::vector<std::string>> parse_prints(const Json& object) {
   return prints;
 }
 
-std::vector<std::string> sorted_prints(const std::vector<NamedKey>& keys) {
-  std::vector<std::string> prints;
-  for (const NamedKey& entry : keys) {
-    prints.push_back(entry.key.fingerprint());
-  }
-  std::sort(prints.begin(), prints.end());
-  prints.erase(std::unique(prints.begin(), prints.end()), prints.end());
-  return prints;
-}
-
 std::string joined(const std::vector<std::string>& texts, std::string_view none) {
   std::string all;
   for (const std::string& text : texts) {
@@ -181,6 +177,45 @@ NamedKey named(PublicKey key) {
   return NamedKey{std::move(key), std::move(label)};
 }
 
+Result<NamedKey> parse_key_line(std::string_view line) {
+  Role role = Role::kAgent;
+  if (line.starts_with(kRoleOption)) {
+    line.remove_prefix(kRoleOption.size());
+    const std::string_view given = line.substr(0, line.find(kRoleEnd));
+    const auto known = find_role(given);
+    if (!known) {
+      return Error{Code::kInvalid,
+                   "agentbox-role=\"...\" must be reader, agent, admin or operator"};
+    }
+    role = *known;
+    line.remove_prefix(std::min(given.size() + kRoleEnd.size(), line.size()));
+  }
+  AB_TRY(key, PublicKey::parse(line));
+  NamedKey entry = named(std::move(key));
+  entry.role = role;
+  return entry;
+}
+
+std::string key_line(const NamedKey& entry) {
+  std::string line;
+  if (entry.role != Role::kAgent) {
+    line.append(kRoleOption).append(role_name(entry.role)).append(kRoleEnd);
+  }
+  return line + entry.key.text() + (entry.label.empty() ? "" : " " + entry.label);
+}
+
+std::vector<std::string> described(const std::vector<NamedKey>& keys) {
+  std::vector<std::string> all;
+  for (const NamedKey& entry : keys) {
+    all.push_back(
+        entry.key.fingerprint() +
+        (entry.role == Role::kAgent ? "" : " (" + std::string(role_name(entry.role)) + ")"));
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
 std::string_view text_of(Isolation isolation) {
   return isolation == Isolation::kNone ? "none" : "bubblewrap";
 }
@@ -192,15 +227,15 @@ std::vector<std::string> differences(const BoxSpec& existing, const BoxSpec& wan
       found.push_back(std::string(what) + " is " + is + ", asked for is " + asked);
     }
   };
-  compare("keys", joined(sorted_prints(existing.keys), "one made here"),
-          joined(sorted_prints(wanted.keys), "one made here"));
+  compare("keys", joined(described(existing.keys), "one made here"),
+          joined(described(wanted.keys), "one made here"));
   compare("identity", or_none(existing.identity, "none given"),
           or_none(wanted.identity, "none given"));
   compare("workspace", or_none(existing.workspace, "one made here"),
           or_none(wanted.workspace, "one made here"));
   if (!wanted.authorities.empty()) {
-    compare("user CAs", joined(sorted_prints(existing.authorities), "none"),
-            joined(sorted_prints(wanted.authorities), "none"));
+    compare("user CAs", joined(described(existing.authorities), "none"),
+            joined(described(wanted.authorities), "none"));
   }
   compare("isolation", std::string(text_of(existing.isolation)),
           std::string(text_of(wanted.isolation)));

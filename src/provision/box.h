@@ -10,14 +10,15 @@
 #include "base/profile.h"
 #include "base/public_key.h"
 #include "base/result.h"
+#include "base/role.h"
 #include "provision/name.h"
 
 namespace agentbox::provision {
 
 /// box.json as this build writes it; a higher number is refused, never guessed at. Version 1 knew
 /// neither former nor revoked keys, version 2 no certificates, version 3 no keys
-/// revoked by their fingerprint alone, version 4 no profile.
-inline constexpr std::uint64_t kRecordVersion = 5;
+/// revoked by their fingerprint alone, version 4 no profile, version 5 no roles.
+inline constexpr std::uint64_t kRecordVersion = 6;
 inline constexpr std::size_t kMaxRecordBytes = 1U << 20U;
 /// Keys of one box; a file with more is a mistake.
 inline constexpr std::size_t kMaxKeys = 256;
@@ -28,11 +29,21 @@ inline constexpr std::size_t kMaxRevokedSerials = 2000;
 
 struct NamedKey {
   PublicKey key;
-  std::string label;  ///< the comment of its file, printable ASCII
+  std::string label;         ///< the comment of its file, printable ASCII
+  Role role = Role::kAgent;  ///< what it may do with the tools
 };
 
 /// A public key and its comment as label, escaped.
 [[nodiscard]] NamedKey named(PublicKey key);
+
+/// `[agentbox-role="ROLE" ]TYPE BASE64[ COMMENT]`, one line of an authorized_keys file. No other
+/// option is taken: it would look as if it counted.
+[[nodiscard]] Result<NamedKey> parse_key_line(std::string_view line);
+/// The line that parse_key_line() reads, without its newline; the role of an agent goes without
+/// saying.
+[[nodiscard]] std::string key_line(const NamedKey& entry);
+/// The fingerprints of KEYS, each once, with the roles that are not an agent's, sorted.
+[[nodiscard]] std::vector<std::string> described(const std::vector<NamedKey>& keys);
 
 enum class Isolation : std::uint8_t { kBubblewrap, kNone };
 [[nodiscard]] std::string_view text_of(Isolation isolation);

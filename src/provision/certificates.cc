@@ -232,7 +232,7 @@ Answer<std::vector<NamedKey>> authorities_of(const std::string& ca) {
     return Failure{Exit::kRefused, "there is no CA in the state folder yet",
                    "make one: agentbox-provision ca init; or name one with --ca"};
   }
-  return read_public_keys(file);
+  return read_authorities(file);
 }
 
 Answer<Report> init_ca(const Store& store, const CaInit& command) {

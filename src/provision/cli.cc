@@ -154,7 +154,8 @@ void add_create_options(CLI::App& app, Words& words) {
       ->type_name("FILE");
   app.add_option(
          "--key", words.create.key_files,
-         "A public key that may enter; may be repeated. Without it a new ed25519 key is made")
+         "A public key that may enter; may be repeated. `agentbox-role=\"reader\"` before it (or "
+         "\"admin\") gives it that role. Without --key a new ed25519 key is made")
       ->allow_extra_args(false)
       ->type_name("FILE");
   app.add_option(

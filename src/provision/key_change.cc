@@ -86,7 +86,9 @@ Answer<KeyChange> add_keys(const BoxRecord& record, const std::vector<NamedKey>&
       return Failure{Exit::kRefused, "the key " + key.key.fingerprint() + " was revoked here",
                      "use a new key; nothing was changed"};
     }
-    if (!contains(change.record.keys, key)) {
+    const NamedKey* known = find_key(change.record.keys, key.key.fingerprint());
+    if (known == nullptr || known->role != key.role) {
+      change.record.keys = without(change.record.keys, key);
       change.record.keys.push_back(key);
       change.record.former = without(change.record.former, key);
       change.added.push_back(key);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "provision/handoff.h"
@@ -55,6 +56,13 @@ Answer<AskedKey> key_asked_for(const std::string& given) {
 Answer<NextKeys> decide_keys(const BoxRecord& record, const BoxPaths& paths,
                              const std::vector<NamedKey>& given) {
   NextKeys next;
+  const auto is_agent = [](const NamedKey& entry) { return entry.role == Role::kAgent; };
+  if (given.empty() && !std::all_of(record.keys.begin(), record.keys.end(), is_agent)) {
+    return Failure{Exit::kRefused,
+                   "a key that is made here has the role agent, and this box has "
+                   "keys of other roles",
+                   "give the new keys with --key, each with its agentbox-role=\"...\""};
+  }
   if (given.empty()) {
     const SpawnPlan::Identity self{::geteuid(), ::getegid()};
     next.made = next_identity(paths);

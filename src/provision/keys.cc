@@ -81,7 +81,7 @@ Status create_file(const std::string& path, std::string_view data, mode_t mode,
 std::string authorized_keys_text(const std::vector<NamedKey>& keys) {
   std::string text;
   for (const NamedKey& entry : keys) {
-    text += entry.key.text() + (entry.label.empty() ? "" : " " + entry.label) + "\n";
+    text += key_line(entry) + "\n";
   }
   return text;
 }
@@ -156,16 +156,29 @@ Answer<std::vector<NamedKey>> read_public_keys(const std::string& file, bool wit
   }
   std::vector<NamedKey> keys;
   for (const std::string_view line : lines_of(*text)) {
-    auto key = PublicKey::parse(line);
-    if (!key.ok()) {
-      return Failure{Exit::kRefused, file + ": " + key.error().what,
-                     "each line must be TYPE BASE64 [comment] with a key that may be used here"};
+    auto entry = parse_key_line(line);
+    if (!entry.ok()) {
+      return Failure{
+          Exit::kRefused, file + ": " + entry.error().what,
+          "each line must be TYPE BASE64 [comment] with a key that may be used here; the "
+          "one option that may stand before it is agentbox-role=\"...\""};
     }
-    keys.push_back(named(std::move(key).value()));
+    keys.push_back(std::move(entry).value());
   }
   if (keys.empty()) {
     return Failure{Exit::kRefused, file + " holds no key",
                    "name a file with a public key (FILE.pub)"};
+  }
+  return keys;
+}
+
+Answer<std::vector<NamedKey>> read_authorities(const std::string& file) {
+  AB_TRY(keys, read_public_keys(file));
+  const auto has_role = [](const NamedKey& entry) { return entry.role != Role::kAgent; };
+  if (std::any_of(keys.begin(), keys.end(), has_role)) {
+    return Failure{Exit::kRefused,
+                   file + " gives a CA a role; the certificates that it signs are agents",
+                   "list a key of another role with --key"};
   }
   return keys;
 }

@@ -19,10 +19,13 @@ namespace agentbox::provision {
 inline constexpr std::size_t kMaxKeyFileBytes = 64U << 10U;
 
 /// The public keys of FILE, one a line; comments and blank lines are skipped. A private key, or a
-/// line that is no plain public key, is refused whole. WITH_IDENTITY: the command could use the
+/// line that parse_key_line() refuses, is refused whole. WITH_IDENTITY: the command could use the
 /// private key itself, with --identity.
 [[nodiscard]] Answer<std::vector<NamedKey>> read_public_keys(const std::string& file,
                                                              bool with_identity = false);
+
+/// The same of a file with the public keys of CAs, which have no roles.
+[[nodiscard]] Answer<std::vector<NamedKey>> read_authorities(const std::string& file);
 
 /// A private key that the client uses itself: FILE's absolute path and its public half. Refused
 /// where ssh would not use it without asking (a passphrase, a mode others can read).

@@ -48,6 +48,11 @@ bool has_address(const BoxView& view) {
   return view.record.port != 0 && !view.record.host_key.empty();
 }
 
+// Nothing for an agent's, which goes without saying.
+std::string role_words(const NamedKey& entry) {
+  return entry.role == Role::kAgent ? "" : " (" + std::string(role_name(entry.role)) + ")";
+}
+
 }  // namespace
 
 std::string_view text_of(State state) {
@@ -84,6 +89,7 @@ OrderedJson box_json(const BoxView& view) {
     OrderedJson key;
     key["fingerprint"] = entry.key.fingerprint();
     key["label"] = entry.label;
+    key["role"] = role_name(entry.role);
     json["keys"].push_back(std::move(key));
   }
   json["generation"] = view.record.generation;
@@ -119,7 +125,7 @@ std::string box_text(const BoxView& view) {
   text += in_cluster(view) ? "namespace  " + view.ns + "\negress     " + view.egress + "\n" : "";
   text += "workspace  " + view.workspace + "\n";
   for (const NamedKey& entry : view.record.keys) {
-    text += "key        " + entry.key.fingerprint() + " " + entry.label + "\n";
+    text += "key        " + entry.key.fingerprint() + " " + entry.label + role_words(entry) + "\n";
   }
   if (has_address(view)) {
     text += "address    " + view.ssh.host + " port " + std::to_string(view.ssh.port) + "\n";

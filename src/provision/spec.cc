@@ -94,7 +94,7 @@ Answer<WantedBox> read_wanted_box(const CreateOptions& given) {
     add_once(wanted.keys, identity.key);
   }
   for (const std::string& file : options.user_ca_files) {
-    AB_TRY(authorities, read_public_keys(file));
+    AB_TRY(authorities, read_authorities(file));
     for (const NamedKey& entry : authorities) {
       add_once(wanted.spec.authorities, entry);
     }

@@ -239,6 +239,24 @@ def test_several_keys_all_enter_and_without_the_private_half_no_call_is_made(oth
     assert verified["checks"][0]["ok"] is True and "no login was tried" in verified["checks"][0]["detail"]
 
 
+def test_a_key_has_the_role_that_its_line_gives_it(other, tmp_path):
+    agent, reader = make_key(tmp_path / "agent"), make_key(tmp_path / "reader")
+    listed = tmp_path / "listed.pub"
+    listed.write_text(f'agentbox-role="reader" {public_line(reader)}\n')
+    said = other("roles", "--key", f"{agent}.pub", "--key", str(listed))
+    assert sorted(key["role"] for key in said["keys"]) == ["agent", "reader"]
+    command = said["ssh"]["command"]
+    tools = {}
+    for key in (agent, reader):
+        with Session([*command[:1], "-i", str(key), *command[1:]]) as session:
+            tools[key] = {tool["name"] for tool in session.request("tools/list")["tools"]}
+    assert "write_file" in tools[agent] and "write_file" not in tools[reader] and "read_file" in tools[reader]
+    assert "roles" in refused(4, "rotate", "roles")["message"]
+    listed.write_text(f"{public_line(reader)}\n")
+    rotated = json.loads(ok(programs.provision("rotate", "roles", "--key", str(listed), "--output", "json")).stdout)
+    assert [key["role"] for key in rotated["keys"]] == ["agent"]
+
+
 @pytest.mark.parametrize("kind, options", [("rsa", ("-b", "2048")), ("rsa", ("-b", "3072")), ("ecdsa", ())], ids=["rsa-2048", "rsa-3072", "ecdsa"])
 def test_other_kinds_of_key_are_proven_like_the_usual_one(tmp_path, kind, options):
     """The library would sign for an RSA key with SHA-1 where it has not read yet what the server takes."""

@@ -29,15 +29,6 @@ std::string joined(const std::vector<std::string>& texts) {
   return all;
 }
 
-std::vector<std::string> prints(const std::vector<NamedKey>& keys) {
-  std::vector<std::string> all;
-  for (const NamedKey& entry : keys) {
-    all.push_back(entry.key.fingerprint());
-  }
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
 Failure another_box(const BoxName& name, const std::vector<std::string>& differences) {
   return Failure{Exit::kRefused,
                  "box " + name.text() + " exists and is another one: " + joined(differences),
@@ -49,9 +40,10 @@ std::vector<std::string> differences_of(const BoxName& name, const std::string& 
                                         const KubeSpec& spec, const WantedBox& wanted,
                                         const SandboxFacts& facts, const Json& live) {
   std::vector<std::string> found = changes_between(sandbox(name, ns, spec, facts.host_key), live);
-  if (!wanted.keys.empty() && !facts.keys.empty() && prints(wanted.keys) != prints(facts.keys)) {
-    found.push_back("its keys are " + joined(prints(facts.keys)) + ", asked for are " +
-                    joined(prints(wanted.keys)));
+  if (!wanted.keys.empty() && !facts.keys.empty() &&
+      described(wanted.keys) != described(facts.keys)) {
+    found.push_back("its keys are " + joined(described(facts.keys)) + ", asked for are " +
+                    joined(described(wanted.keys)));
   }
   return found;
 }

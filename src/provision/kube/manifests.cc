@@ -200,7 +200,7 @@ OrderedJson box_container(const KubeSpec& spec) {
 std::string key_lines(const std::vector<NamedKey>& keys) {
   std::string text;
   for (const NamedKey& entry : keys) {
-    text += entry.key.text() + (entry.label.empty() ? "" : " " + entry.label) + "\n";
+    text += key_line(entry) + "\n";
   }
   return text;
 }
@@ -363,8 +363,8 @@ Result<std::vector<NamedKey>> parse_keys_annotation(std::string_view text) {
     if (keys.size() >= kMaxKeys) {
       return Error{Code::kLimit, "more than " + std::to_string(kMaxKeys) + " keys"};
     }
-    AB_TRY(key, PublicKey::parse(line));
-    keys.push_back(named(std::move(key)));
+    AB_TRY(entry, parse_key_line(line));
+    keys.push_back(std::move(entry));
   }
   return keys;
 }

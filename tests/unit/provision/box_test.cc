@@ -51,7 +51,7 @@ TEST_CASE("a record that is not finished has no port and no host key yet") {
 
 TEST_CASE("what this build could not have written is refused") {
   const std::vector<std::pair<std::string, Json>> bad = {
-      {"version", 6},
+      {"version", 7},
       {"version", "1"},
       {"name", "Bad Name"},
       {"name", 5},
@@ -85,6 +85,43 @@ TEST_CASE("what this build could not have written is refused") {
 TEST_CASE("a label is one line of printable text, whatever the key file's comment holds") {
   CHECK(sample::key(std::string(sample::kKey) + " caf\xc3\xa9 \x1b[31m").label ==
         "caf\\xc3\\xa9 \\x1b[31m");
+}
+
+TEST_CASE("a key's line may give it a role, and no other option") {
+  const std::string plain = std::string(sample::kKey) + " anna@desk";
+  const auto agent = parse_key_line(plain);
+  REQUIRE(agent.ok());
+  CHECK(agent->role == Role::kAgent);
+  CHECK(key_line(*agent) == plain);
+  const std::string with_role = "agentbox-role=\"reader\" " + plain;
+  const auto reader = parse_key_line(with_role);
+  REQUIRE(reader.ok());
+  CHECK(reader->role == Role::kReader);
+  CHECK(reader->label == "anna@desk");
+  CHECK(key_line(*reader) == with_role);
+  CHECK(described({*reader}) == std::vector<std::string>{reader->key.fingerprint() + " (reader)"});
+  for (const std::string_view option :
+       {"agentbox-role=reader ", "agentbox-role=\"root\" ", "agentbox-role=\"reader\"", "restrict ",
+        "agentbox-role=\"reader\",pty ", "agentbox-role=\"reader\" pty ", "agentbox-role=\""}) {
+    CHECK_FALSE(parse_key_line(std::string(option) + plain).ok());
+  }
+}
+
+TEST_CASE("a record keeps roles, and one of an earlier version had none") {
+  BoxRecord record = sample::record();
+  record.keys[0].role = Role::kReader;
+  const std::string text = render_record(record);
+  const auto read = parse_record(text);
+  REQUIRE(read.ok());
+  CHECK(read->keys[0].role == Role::kReader);
+  auto json = OrderedJson::parse(text);
+  json["version"] = 5;
+  json["keys"][0].erase("role");
+  const auto old = parse_record(json.dump());
+  REQUIRE(old.ok());
+  CHECK(old->keys[0].role == Role::kAgent);
+  json["keys"][0]["role"] = "root";
+  CHECK_FALSE(parse_record(json.dump()).ok());
 }
 
 TEST_CASE("equal specs do not differ, in whatever order their keys are given") {

@@ -47,6 +47,18 @@ TEST_CASE("adding keys keeps those that enter, and raises the generation once") 
   CHECK(add_keys(with_keys("ab"), {made('a')})->record.generation == 7);
 }
 
+TEST_CASE("a key that is given with another role has that role alone") {
+  BoxRecord record = sample::record();
+  NamedKey reader = record.keys[0];
+  reader.role = Role::kReader;
+  const auto change = add_keys(record, {reader});
+  REQUIRE(change.ok());
+  REQUIRE(change->record.keys.size() == 1);
+  CHECK(change->record.keys[0].role == Role::kReader);
+  CHECK(change->added.size() == 1);
+  CHECK(change->record.generation == record.generation + 1);
+}
+
 TEST_CASE("a revoked key does not come back, and nothing changes") {
   BoxRecord record = with_keys("a");
   record.revoked = {made('x')};
