@@ -101,6 +101,13 @@ std::string live_state(Box& box, bool contexts) {
   return state;
 }
 
+// A path that the workspace refuses can never be read.
+bool is_in_reach(const Box& box, const std::string& uri) {
+  const auto parsed = parse_resource_uri(uri);
+  return !parsed.ok() || parsed->kind != ResourceKind::kFile ||
+         box.workspace->parse(parsed->path).ok();
+}
+
 }  // namespace
 
 std::string resource_state(Box& box, const std::string& uri) {
@@ -234,11 +241,17 @@ void BoxWatcher::run() {
 }
 
 void BoxWatcher::look(WatchKey key, const std::string& uri) {
-  std::string state = resource_state(box_, uri);
+  const bool in_reach = is_in_reach(box_, uri);
+  std::string state = in_reach ? resource_state(box_, uri) : std::string();
   const std::lock_guard lock(mutex_);
   const auto at = watches_.find(key);
   if (ending_ || at == watches_.end()) {
     return;  // stopped meanwhile
+  }
+  if (!in_reach) {
+    watches_.erase(at);
+    post({.key = key, .kind = WatchEvent::Kind::kFailed});
+    return;
   }
   std::optional<std::string>& last = at->second.state;
   if (!last) {

@@ -34,6 +34,7 @@ constexpr seconds kEndTime{60};
 // Between two questions to a host that does not know yet what it hosts.
 constexpr milliseconds kOpenPause{20};
 constexpr milliseconds kEndGrace{300};
+constexpr const char* kHostDied = "CONTEXT_DIED";
 constexpr std::string_view kNamedPrefix = ".context.";
 constexpr std::string_view kUnnamedPrefix = ".context-";
 constexpr std::string_view kDefaultPrefix = ".context-default-";
@@ -51,7 +52,7 @@ ToolError no_answer() {
 }
 
 ToolError host_died() {
-  return {.code = "CONTEXT_DIED",
+  return {.code = kHostDied,
           .message = "the host of the context ended, and with it all that was defined in it",
           .hint =
               "Run the code again: without context_id that starts a new context; a named one "
@@ -121,8 +122,9 @@ std::vector<JobRecord> Contexts::records() const {
   return records;
 }
 
-Outcome<HostedLine> Contexts::dial(const JobRecord& record) const {
-  auto line = dial_hosted(box_, record.id, steady_clock::now() + kAnswerTime, context_.cancel_fd());
+Outcome<HostedLine> Contexts::dial(const JobRecord& record, TimePoint deadline) const {
+  auto line = dial_hosted(box_, record.id, std::min(deadline, steady_clock::now() + kAnswerTime),
+                          context_.cancel_fd());
   if (line.ok()) {
     return std::move(*line);
   }
@@ -148,7 +150,7 @@ Outcome<ContextReply> Contexts::receive(HostedLine& line, TimePoint deadline) co
 Outcome<ContextReply> Contexts::ask(const JobRecord& record, const ContextRequest& request,
                                     TimePoint deadline) const {
   for (;;) {
-    AB_TRY(line, dial(record));
+    AB_TRY(line, dial(record, deadline));
     if (!line.send(write_context_request(request), deadline, context_.cancel_fd()).ok()) {
       return context_.cancelled() ? cancelled() : host_died();
     }
@@ -170,6 +172,9 @@ std::vector<Context> Contexts::list() const {
   for (JobRecord& record : records()) {
     const auto reply =
         ask(record, {.kind = ContextRequest::Kind::kStatus}, steady_clock::now() + kStatusTime);
+    if (!reply.ok() && reply.error().code == kHostDied) {
+      continue;
+    }
     const bool answered = reply.ok() && reply->kind == ContextReply::Kind::kStatus;
     contexts.push_back(
         {.record = std::move(record),
@@ -285,12 +290,10 @@ Outcome<Executed> Contexts::execute(const JobRecord& record, const Execution& ex
       .timeout_ms = execution.timeout.count(),
       .output_bytes = static_cast<std::int64_t>(execution.output_bytes)};
   // Answered at once, as soon as it knows what it hosts.
-  AB_TRY(known,
-         ask(record, {.kind = ContextRequest::Kind::kDetach}, steady_clock::now() + kAnswerTime));
-  AB_TRY(line, dial(record));
-  if (!line.send(write_context_request(request), steady_clock::now() + kAnswerTime,
-                 context_.cancel_fd())
-           .ok()) {
+  const auto deadline = steady_clock::now() + kAnswerTime;
+  AB_TRY(known, ask(record, {.kind = ContextRequest::Kind::kDetach}, deadline));
+  AB_TRY(line, dial(record, deadline));
+  if (!line.send(write_context_request(request), deadline, context_.cancel_fd()).ok()) {
     return context_.cancelled() ? cancelled() : host_died();
   }
   return follow(line, execution);

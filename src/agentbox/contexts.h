@@ -91,7 +91,7 @@ class Contexts {
 
   [[nodiscard]] std::vector<JobRecord> records() const;
   [[nodiscard]] std::optional<ToolError> refuse_more() const;
-  [[nodiscard]] Outcome<HostedLine> dial(const JobRecord& record) const;
+  [[nodiscard]] Outcome<HostedLine> dial(const JobRecord& record, TimePoint deadline) const;
   [[nodiscard]] Outcome<ContextReply> receive(HostedLine& line, TimePoint deadline) const;
   [[nodiscard]] Outcome<ContextReply> ask(const JobRecord& record, const ContextRequest& request,
                                           TimePoint deadline) const;

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <utility>
 
+#include "agentbox/job_folder.h"
 #include "agentbox/job_id.h"
 #include "agentbox/tree_guard.h"
 #include "base/deadline.h"
@@ -31,6 +32,8 @@ constexpr std::size_t kPieceBytes = 64UL << 10;
 constexpr int kBacklog = 32;
 // Between two attempts to reach a program that does not listen yet.
 constexpr milliseconds kDialPause{10};
+// It listens long before that: one that does not has lost its socket.
+constexpr std::int64_t kLongestStartMs = 15'000;
 
 // A name in a folder by its descriptor: the whole path may be too long for an address.
 sockaddr_un address_in(int folder) {
@@ -188,9 +191,13 @@ Result<HostedLine> dial_hosted(const Box& box, const std::string& id,
       }
       return HostedLine(std::move(socket));
     }
-    // Not there yet, or its queue is full.
-    if (errno != ENOENT && errno != ECONNREFUSED && errno != EAGAIN) {
+    const bool has_no_socket = errno == ENOENT || errno == ECONNREFUSED;
+    if (!has_no_socket && errno != EAGAIN) {  // EAGAIN: its queue is full
       return errno_error("connect");
+    }
+    if (has_no_socket && now_ms() - record->started_ms > kLongestStartMs) {
+      box.jobs->doom(id);
+      return refused(Code::kNotFound, "its socket was removed");
     }
     const bool cancelled = wait_readable(cancel, steady_clock::now() + kDialPause);
     if (cancelled || steady_clock::now() >= deadline) {

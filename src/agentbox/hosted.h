@@ -62,7 +62,8 @@ struct HostedPlan {
                                               CallContext& context);
 
 /// A line to the program that runs as the job ID; waits for a young one to listen. Code::kNotFound
-/// where none lives; Code::kTimeout where it does not answer by DEADLINE or CANCEL is readable.
+/// where none lives; Code::kTimeout where it does not answer by DEADLINE or CANCEL is readable. One
+/// whose socket agent code has removed can be reached by nobody: it is ended, and counts as none.
 [[nodiscard]] Result<HostedLine> dial_hosted(const Box& box, const std::string& id,
                                              std::chrono::steady_clock::time_point deadline,
                                              int cancel);

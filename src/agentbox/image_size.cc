@@ -115,4 +115,23 @@ std::optional<ImageSize> image_size(std::string_view bytes) {
   return std::nullopt;
 }
 
+bool is_whole_image(std::string_view bytes) {
+  const auto has_after_head = [&](std::string_view mark) {
+    const std::size_t at = bytes.rfind(mark);
+    return at != std::string_view::npos && at > mark.size();
+  };
+  if (bytes.starts_with("\x89PNG"sv)) {
+    return has_after_head("IEND\xae\x42\x60\x82"sv);
+  }
+  if (bytes.starts_with("\xff\xd8"sv)) {
+    return has_after_head("\xff\xd9"sv);
+  }
+  if (bytes.starts_with("GIF8"sv)) {
+    return has_after_head(";"sv);
+  }
+  constexpr std::size_t kRiffHead = 8;
+  return bytes.starts_with("RIFF"sv) && bytes.size() >= kRiffHead &&
+         bytes.size() - kRiffHead >= little_endian(bytes, 4, 4);
+}
+
 }  // namespace agentbox::mcp

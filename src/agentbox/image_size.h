@@ -1,4 +1,4 @@
-// pure: how large a picture is, by the first bytes of its file.
+// pure: how large a picture is, by the first bytes of its file, and whether its end is there.
 #pragma once
 
 #include <cstdint>
@@ -20,5 +20,9 @@ inline constexpr std::uint32_t kMaxImageSide = 65'535;
 /// The size that a PNG, JPEG, GIF or WebP file tells of itself; nothing for other bytes, and where
 /// a side is 0 or longer than kMaxImageSide. What it tells need not be true.
 [[nodiscard]] std::optional<ImageSize> image_size(std::string_view bytes);
+
+/// False where the mark at the end of a PNG, JPEG or GIF file is missing, or a WebP file is shorter
+/// than it says: one that is still being written. What lies behind the end does not count.
+[[nodiscard]] bool is_whole_image(std::string_view bytes);
 
 }  // namespace agentbox::mcp

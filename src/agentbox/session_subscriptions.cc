@@ -190,7 +190,8 @@ void Session::answer_opening(const RequestId& id, const Opening& opening, bool w
         well ? result_line(id.json, empty_result(opening.version))
              : error_line(id.json, rpc::kInternalError,
                           refusing_ ? "SHUTTING_DOWN: the session ended before it was subscribed"
-                                    : "INTERNAL: the resource cannot be watched now",
+                                    : "INTERNAL: the resource cannot be watched: it is "
+                                      "not in the workspace, or the box is out of means",
                           {{"uri", opening.uri}}),
         out);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "agentbox/job_id.h"
@@ -226,11 +227,15 @@ MethodReply update_task(const MethodCall& call, CallContext& context) {
   return find_task(call, Tasks(context.box())) ? MethodReply{} : unknown_task();
 }
 
-std::int64_t wanted_ttl(const MethodCall& call) {
+// Nothing where it is no number of milliseconds.
+std::optional<std::int64_t> wanted_ttl(const MethodCall& call) {
   const Json* task = features(call.version).modern ? nullptr : find_member(call.params, "task");
   const Json* ttl = task == nullptr ? nullptr : find_member(*task, "ttl");
-  if (ttl == nullptr || !ttl->is_number()) {
+  if (ttl == nullptr || ttl->is_null()) {
     return kTaskTtlMs;
+  }
+  if (!ttl->is_number() || ttl->get<double>() < 0) {
+    return std::nullopt;
   }
   const double wanted = ttl->get<double>();
   return static_cast<std::int64_t>(
@@ -262,9 +267,12 @@ MethodReply call_as_task(const MethodCall& call, CallContext& context) {
   const std::string* name = find_string(call.params, "name");
   const Json* given = find_member(call.params, "arguments");
   const Json none = Json::object();
-  auto task =
-      tasks.create(name == nullptr ? "" : *name,
-                   given == nullptr || given->is_null() ? none : *given, wanted_ttl(call), context);
+  const auto ttl = wanted_ttl(call);
+  if (!ttl) {
+    return invalid("task.ttl is a number of milliseconds");
+  }
+  auto task = tasks.create(name == nullptr ? "" : *name,
+                           given == nullptr || given->is_null() ? none : *given, *ttl, context);
   if (!task.ok()) {
     return method_failure(rpc::kInternalError, task.error().code + ": " + task.error().message);
   }

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "agentbox/box_path.h"
 #include "agentbox/directory.h"
 #include "agentbox/file_states.h"
 #include "agentbox/job_folder.h"
@@ -267,11 +268,14 @@ std::unique_ptr<WatchedFolder> TreeWatch::make_folder(WatchedFolder* above, cons
 void TreeWatch::enter(WatchedFolder& folder, std::vector<FileChange>* created) {
   std::vector<WatchedFolder*> below{&folder};
   for (std::size_t i = 0; i < below.size() && !ended_; ++i) {
-    if (folder_count_ > options_.max_folders || below[i]->depth > kMaxWatchedDepth) {
-      end(folder_count_ > options_.max_folders
-              ? "more than " + std::to_string(options_.max_folders) +
-                    " folders are in what is watched"
-              : "folders lie more than " + std::to_string(kMaxWatchedDepth) + " deep");
+    if (folder_count_ > options_.max_folders) {
+      end("more than " + std::to_string(options_.max_folders) + " folders are in what is watched");
+      return;
+    }
+    if (below[i]->depth > kMaxWatchedDepth) {
+      const std::string path = path_of(*below[i]);
+      end("folders lie more than " + std::to_string(kMaxWatchedDepth) + " deep in " +
+          quote_name(path.substr(0, path.find('/'))));
       return;
     }
     if (const UniqueFd fd = open_folder(*below[i]); fd.valid()) {

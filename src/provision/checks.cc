@@ -52,7 +52,7 @@ constexpr std::array<CheckFacts, 29> kChecks = {{
     {CheckId::kLogin, Suite::kDoctor, "a session opens and its tools answer", kSeeLogs},
     {CheckId::kClock, Suite::kDoctor, "clocks agree", "set the clock: keys expire by it"},
     {CheckId::kWall, Suite::kDoctor, "the box sees nothing of the operator's",
-     "suspend the box: its wall does not hold"},
+     "where it sees something: suspend the box, its wall does not hold"},
     {CheckId::kAudit, Suite::kDoctor, "the audit log is whole",
      "find out who changed it: `agentbox-provision audit-log verify --box NAME` shows where"},
 }};

@@ -275,7 +275,11 @@ class Examination {
   }
   Outcome wall() {
     const auto places = hidden_places(backend_.store(), record());
-    AB_TRY(seen, seen_from_inside(*session_, places));
+    auto looked = seen_from_inside(*session_, places);
+    if (!looked.ok()) {
+      return failed("a command could not look around in the box: " + looked.error().what);
+    }
+    const std::vector<std::string> seen = std::move(looked).value();
     if (seen.empty()) {
       return std::to_string(places.size()) + " places, and processes";
     }

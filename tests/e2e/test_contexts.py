@@ -1,5 +1,6 @@
 """Code contexts belong to the box: an interpreter keeps its state over calls and sessions, and survives its code."""
 import base64
+import os
 import shutil
 
 import pytest
@@ -191,6 +192,15 @@ def test_a_killed_host_is_said_and_the_next_call_starts_afresh(session, shared_d
     result = session.reply(number, 60)["result"]
     assert result["_meta"]["agentbox/error"]["code"] == "CONTEXT_DIED"
     wait_until("its record is closed", lambda: not contexts(session))
+    assert error(session, "x")[0] == "EXCEPTION"
+
+
+def test_a_host_whose_socket_is_gone_is_ended_and_replaced(session, shared_door):
+    context = run(session, "x = 1")["context_id"]
+    host = host_of(shared_door)
+    os.unlink(shared_door.folder / "box/out/jobs" / context / "socket")
+    wait_until("the list has noticed", lambda: not contexts(session), 40)
+    wait_until("it has ended", lambda: host not in [each.pid for each in shared_door.box_processes()])
     assert error(session, "x")[0] == "EXCEPTION"
 
 

@@ -152,6 +152,9 @@ def test_a_task_does_not_show_among_processes(bare):
 
 def test_a_task_is_forgotten_when_its_time_is_over_and_ended_if_it_still_runs(shared_door):
     with shared_door.target.session() as session:
+        for wrong in ("60000", [1], {}, True, -1):
+            refused = error(session, "tools/call", {"name": "shell_exec", "arguments": {"command": "true"}, "task": {"ttl": wrong}})
+            assert refused["code"] == -32602 and "milliseconds" in refused["message"], refused
         task = create(session, "sleep 734", ttl=1)
         assert task["ttl"] == 1000
         wait_until("it is ended", lambda: not running(shared_door, "734"), 30.0)

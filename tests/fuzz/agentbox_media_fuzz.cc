@@ -34,5 +34,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
          bytes.size() < kMimeBytes);
   const auto image = image_size(bytes);
   expect(!image || (image->width > 0 && image->height > 0));
+  expect(!is_whole_image(bytes) || is_whole_image(std::string(bytes) + "behind"));
   return 0;
 }

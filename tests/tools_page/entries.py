@@ -213,7 +213,7 @@ ENTRIES = {
     "list_ports": Entry({}, "", varies="what listens on the machine where this page is made"),
     "code_execute": Entry(
         {"language": "bash", "code": "x=6; echo $((x * 7))"},
-        "256 KiB of output; 4 images of 5 MiB together inline, others as files.",
+        "256 KiB of output; 4 images of 5 MiB together inline, others as files. A cancel, or a link that is cut while the call waits, interrupts the code; the context stays.",
         ["UNKNOWN_CONTEXT", "CONTEXT_BUSY", "CONTEXT_DIED", "EXCEPTION", "INTERRUPTED", "LANGUAGE_UNAVAILABLE",
          "SPAWN_FAILED", "TIMEOUT", "TOO_MANY_CONTEXTS"],
     ),

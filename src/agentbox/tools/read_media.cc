@@ -29,8 +29,8 @@ static_assert(kMaxBytes / 3 * 4 + 64 * static_cast<std::int64_t>(kKiB) <
 // Text is for reading; more of it at once is what read_file has pages for.
 constexpr std::size_t kMaxTextBytes = 30'000;
 
-// What models look at. Any other picture, or one whose size cannot be told, in an image block makes
-// their services refuse the whole conversation, so it goes as a resource.
+// What models look at. Any other picture, or one whose size or end cannot be told, in an image
+// block makes their services refuse the whole conversation, so it goes as a resource.
 constexpr std::array<std::string_view, 4> kShownImages{"image/gif", "image/jpeg", "image/png",
                                                        "image/webp"};
 
@@ -75,7 +75,7 @@ ContentBlock make_block(std::string bytes, std::string_view type, std::string ur
                         ReplyBuilder& reply) {
   ContentBlock block{
       .kind = Kind::kResource, .bytes = {}, .mime_type = std::string(type), .uri = std::move(uri)};
-  if (const auto size = image_size(bytes); size && is_shown_image(type)) {
+  if (const auto size = image_size(bytes); size && is_shown_image(type) && is_whole_image(bytes)) {
     block.kind = Kind::kImage;
     reply.line("width", std::to_string(size->width));
     reply.line("height", std::to_string(size->height));

@@ -372,6 +372,8 @@ TEST_CASE("a watcher tells of the start, of changes, and of nothing once it is s
   wait_for(WatchEvent::Kind::kChanged);
   watcher.stop({.key = 5});
   static_cast<void>(watcher.take_events());
+  watcher.start({.key = 5, .uri = "file:///etc/passwd"});  // outside the workspace
+  wait_for(WatchEvent::Kind::kFailed);
   CHECK(watcher.end(std::chrono::steady_clock::now() + std::chrono::seconds(60)));
   put(box.at("a"), "2");
   CHECK(watcher.take_events().empty());

@@ -14,7 +14,9 @@ namespace {
 
 using Kind = ContentBlock::Kind;
 
-const std::string kPng = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\2\0\0\0\3\x08\x06\0\0\0\0\0\0\0"s;
+const std::string kPng =
+    "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\2\0\0\0\3\x08\x06\0\0\0\0\0\0\0"
+    "\0\0\0\0IEND\xae\x42\x60\x82"s;
 const std::string kGif = "GIF89a\x05\0\x07\0\0\0\0"s;
 // An application segment before the frame.
 const std::string kJpeg = "\xff\xd8\xff\xe0\0\4..\xff\xff\xc2\0\x0b\x08\0\x10\0\x20\3"s;
@@ -47,6 +49,17 @@ TEST_CASE("a picture tells its size") {
   CHECK_FALSE(image_size("GIF89a\0\0\x07\0\0\0\0"s));
   CHECK_FALSE(image_size("\xff\xd8\xff\xe0\0\0\xff\xe0\0\0\xff\xe0"s));
   CHECK_FALSE(image_size(kWav + std::string(40, '\0')));
+}
+
+TEST_CASE("a picture whose end is not there yet is told from a whole one") {
+  const std::string webp_file = "RIFF\x0a\0\0\0WEBPVP8 .."s;
+  for (const auto& picture : {kPng, kGif + ";", kJpeg + "\xff\xd9", webp_file}) {
+    CHECK(is_whole_image(picture));
+    CHECK(is_whole_image(picture + "more behind it"));
+    for (std::size_t bytes = 0; bytes < picture.size(); ++bytes) {
+      CHECK_FALSE(is_whole_image(picture.substr(0, bytes)));
+    }
+  }
 }
 
 TEST_CASE("a type is told by marks, then by the name, and words are no marks") {
@@ -92,6 +105,7 @@ TEST_CASE("audio is audio, and what models cannot look at is a resource") {
   ToolFixture box;
   put_file(box.at("a.wav"), kWav);
   put_file(box.at("broken.png"), kPng.substr(0, 12) + "\0\0\0\0"s);
+  put_file(box.at("begun.png"), kPng.substr(0, kPng.size() - 1));
   put_file(box.at("\303\244\377%.bmp"), "BM\0\0\0\0"s);
   const auto block = [&](const std::string& name) {
     const auto result = box.call(read_media_tool(), R"({"path":")" + name + "\"}");
@@ -103,6 +117,7 @@ TEST_CASE("audio is audio, and what models cannot look at is a resource") {
   CHECK(block("a.wav").mime_type == "audio/wav");
   CHECK(block("broken.png").kind == Kind::kResource);
   CHECK(block("broken.png").mime_type == "image/png");
+  CHECK(block("begun.png").kind == Kind::kResource);
   CHECK(block("broken.png").uri == "file://" + box.at("broken.png"));
   const auto picture = block(R"(\"\\303\\244\\377%.bmp\")");
   CHECK(picture.kind == Kind::kResource);
