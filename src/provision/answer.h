@@ -1,6 +1,7 @@
 // pure: how a command of agentbox-provision ends: an exit code, and words for people and programs.
 #pragma once
 
+#include <cerrno>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,7 +63,7 @@ struct Failure {
       break;
     case Code::kTimeout:
     case Code::kUnavailable:
-      exit = Exit::kUnreachable;
+      exit = error.os_errno == EACCES ? Exit::kNoRights : Exit::kUnreachable;
       break;
     case Code::kInvalid:
     case Code::kNotFound:

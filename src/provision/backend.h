@@ -1,13 +1,16 @@
 // edge: what both kinds of boxes can be asked: those on this machine and those in a cluster.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "provision/answer.h"
 #include "provision/command.h"
+#include "provision/contact.h"
 #include "provision/key_change.h"
+#include "provision/logs.h"
 #include "provision/report.h"
 
 namespace agentbox::provision {
@@ -52,6 +55,14 @@ class Backend {
   /// PROBE: also whether it answers on its pinned host key, where it can be reached from here.
   [[nodiscard]] virtual Answer<BoxView> view(const BoxName& name, bool probe) const = 0;
   [[nodiscard]] virtual Answer<std::vector<BoxView>> views() const = 0;
+
+  /// The box as it is known now, and the way to it from here. Nothing is connected yet. It borrows
+  /// the backend.
+  [[nodiscard]] virtual Answer<Contact> contact(const BoxName& name) const = 0;
+
+  /// The ends of the box's logs: door, box and audit; LINES of each are wanted.
+  [[nodiscard]] virtual Answer<std::vector<LogTail>> logs(const BoxName& name,
+                                                          std::uint64_t lines) const = 0;
 };
 
 }  // namespace agentbox::provision

@@ -3,7 +3,10 @@
 
 #include "base/log.h"
 #include "provision/bundle.h"
+#include "provision/call.h"
 #include "provision/certificates.h"
+#include "provision/transfer.h"
+#include "provision/verify.h"
 
 namespace agentbox::provision {
 namespace {
@@ -117,6 +120,27 @@ Answer<Report> BackendCommands::operator()(const Revoke& command) const {
   }
   AB_TRY(done, any_.revoke(command.name, command.key, command.evict));
   return revoked_report(done);
+}
+
+Answer<Report> BackendCommands::operator()(const Verify& command) const {
+  return verify(any_, command);
+}
+
+Answer<Report> BackendCommands::operator()(const Call& command) const {
+  return call_tool(any_, command);
+}
+
+Answer<Report> BackendCommands::operator()(const Logs& command) const {
+  AB_TRY(logs, any_.logs(command.name, command.lines));
+  return logs_report(command.name.text(), logs, command.lines);
+}
+
+Answer<Report> BackendCommands::operator()(const Pull& command) const {
+  return pull(any_, command);
+}
+
+Answer<Report> BackendCommands::operator()(const Push& command) const {
+  return push(any_, command);
 }
 
 }  // namespace agentbox::provision

@@ -22,6 +22,11 @@ class BackendCommands {
   Answer<Report> operator()(const Rotate& command) const;
   Answer<Report> operator()(const CaTrust& command) const;
   Answer<Report> operator()(const Revoke& command) const;
+  Answer<Report> operator()(const Verify& command) const;
+  Answer<Report> operator()(const Call& command) const;
+  Answer<Report> operator()(const Logs& command) const;
+  Answer<Report> operator()(const Pull& command) const;
+  Answer<Report> operator()(const Push& command) const;
 
  private:
   const Backend& any_;

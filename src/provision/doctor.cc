@@ -235,11 +235,11 @@ class Examination {
     return std::string();
   }
   Outcome keys() const {
-    AB_TRY(proof, prove_once(record()));
+    AB_TRY(proof, prove_once(contact_here(record())));
     return proof.words;
   }
   Outcome gone() const {
-    AB_CHECK(prove_refused(record(), keys_to_refuse(record())));
+    AB_CHECK(prove_refused(contact_here(record()), keys_to_refuse(record())));
     return std::to_string(keys_to_refuse(record()).size()) + " key(s)";
   }
   Outcome audit() const {
@@ -254,7 +254,7 @@ class Examination {
   // From inside.
 
   Outcome login() {
-    AB_TRY(session, open_session(record(), std::chrono::steady_clock::now() + kStep));
+    AB_TRY(session, open_session(contact_here(record()), std::chrono::steady_clock::now() + kStep));
     session_.emplace(std::move(session));
     AB_TRY(value, use_tool(*session_, "system_info", Json::object(), kStep));
     const std::string* version = find_string(value, "version");

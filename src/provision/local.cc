@@ -188,6 +188,17 @@ Answer<BoxView> LocalBackend::view(const BoxName& name, bool probe) const {
   return look(record, probe);
 }
 
+Answer<Contact> LocalBackend::contact(const BoxName& name) const {
+  AB_TRY(record, store_.load_existing(name));
+  return contact_here(record);
+}
+
+Answer<std::vector<LogTail>> LocalBackend::logs(const BoxName& name,
+                                                std::uint64_t /*lines*/) const {
+  AB_TRY(record, store_.load_existing(name));
+  return tails_here(store_.paths(record.name));
+}
+
 Answer<std::vector<BoxView>> LocalBackend::views() const {
   AB_TRY(names, store_.names());
   std::vector<BoxView> views;

@@ -46,6 +46,9 @@ class LocalBackend final : public Backend {
   /// PROBE: also whether it answers on its pinned host key.
   [[nodiscard]] Answer<BoxView> view(const BoxName& name, bool probe) const override;
   [[nodiscard]] Answer<std::vector<BoxView>> views() const override;
+  [[nodiscard]] Answer<Contact> contact(const BoxName& name) const override;
+  [[nodiscard]] Answer<std::vector<LogTail>> logs(const BoxName& name,
+                                                  std::uint64_t lines) const override;
 
  private:
   struct Held {

@@ -101,7 +101,8 @@ constexpr const char* kUntilThen =
 // ended, and the keys that are left hold.
 Done prove_change(const KeyChange& change, SessionWatch& watch, KeysDone& done) {
   if (!change.gone.empty()) {
-    AB_CHECK(proven(insist([&] { return prove_refused(change.record, change.gone); }), kUntilThen));
+    AB_CHECK(proven(insist([&] { return prove_refused(contact_here(change.record), change.gone); }),
+                    kUntilThen));
     done.proofs.push_back(std::to_string(change.gone.size()) + " key(s) that are gone are refused");
   }
   AB_CHECK(proven(watch.await(change.record.generation), kUntilThen));
@@ -113,7 +114,7 @@ Done prove_change(const KeyChange& change, SessionWatch& watch, KeysDone& done) 
   }
   Proof proof;
   const auto hold = [&]() -> Status {
-    AB_TRY(held, prove_once(change.record));
+    AB_TRY(held, prove_once(contact_here(change.record)));
     proof = std::move(held);
     return {};
   };
@@ -158,7 +159,7 @@ Done LocalBackend::admit_new_keys(const KeyChange& grown, const std::string& pri
   BoxRecord with_new = grown.record;
   with_new.identity_file = private_key;
   const auto enter = [&]() -> Status {
-    AB_TRY(proof, prove_once(with_new));
+    AB_TRY(proof, prove_once(contact_here(with_new)));
     static_cast<void>(proof);
     return {};
   };

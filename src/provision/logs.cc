@@ -55,19 +55,29 @@ std::vector<std::string> lines_of(std::string_view text, std::uint64_t most) {
 
 }  // namespace
 
-Report last_lines(const BoxPaths& paths, const std::string& name, std::uint64_t lines) {
+std::vector<LogTail> tails_here(const BoxPaths& paths) {
+  std::vector<LogTail> logs = {{"door", paths.door_log, {}, {}},
+                               {"box", paths.box_log, {}, {}},
+                               {"audit", paths.audit_log_real, {}, {}}};
+  for (LogTail& log : logs) {
+    auto text = tail_of(log.where);
+    if (text.ok()) {
+      log.text = std::move(text).value();
+    } else if (text.error().code != Code::kNotFound) {
+      log.problem = text.error().what;
+    }
+  }
+  return logs;
+}
+
+Report logs_report(const std::string& name, const std::vector<LogTail>& logs, std::uint64_t lines) {
   Report report;
   report.json["name"] = name;
-  const std::vector<std::pair<std::string, std::string>> logs = {
-      {"door", paths.door_log}, {"box", paths.box_log}, {"audit", paths.audit_log_real}};
-  for (const auto& [title, path] : logs) {
-    const auto text = tail_of(path);
-    const auto shown = lines_of(text.ok() ? *text : "", lines);
-    report.json[title] = shown;
-    report.text.append("--- ").append(title).append(" (").append(path).append(")\n");
-    if (!text.ok() && text.error().code != Code::kNotFound) {
-      report.text += text.error().what + "\n";
-    }
+  for (const LogTail& log : logs) {
+    const auto shown = lines_of(log.text, lines);
+    report.json[log.title] = shown;
+    report.text.append("--- ").append(log.title).append(" (").append(log.where).append(")\n");
+    report.text += log.problem.empty() ? "" : log.problem + "\n";
     for (const std::string& line : shown) {
       report.text += line + "\n";
     }

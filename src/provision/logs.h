@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "provision/answer.h"
 #include "provision/paths.h"
@@ -9,8 +11,19 @@
 
 namespace agentbox::provision {
 
-/// The last LINES lines of each log of the box at PATHS.
-[[nodiscard]] Report last_lines(const BoxPaths& paths, const std::string& name,
-                                std::uint64_t lines);
+/// The end of one log. What it holds may have been written by anybody.
+struct LogTail {
+  std::string title;    ///< door, box or audit
+  std::string where;    ///< where it lies
+  std::string text;     ///< whole lines, more than will be shown
+  std::string problem;  ///< why there is none, in words; empty: there may be none
+};
+
+/// Those of the box at PATHS, on this machine.
+[[nodiscard]] std::vector<LogTail> tails_here(const BoxPaths& paths);
+
+/// The last LINES lines of each of LOGS, escaped.
+[[nodiscard]] Report logs_report(const std::string& name, const std::vector<LogTail>& logs,
+                                 std::uint64_t lines);
 
 }  // namespace agentbox::provision

@@ -16,13 +16,12 @@ Json message(const std::string& method, const Json& params) {
 
 }  // namespace
 
-Result<McpClient> McpClient::open(const SshClient::Target& target, const SecretText& private_key,
+Result<McpClient> McpClient::open(DoorLine connected, const SecretText& private_key,
                                   Deadline deadline) {
-  AB_TRY(connected, SshClient::connect(target, deadline));
-  auto client = std::make_unique<SshClient>(std::move(connected));
-  AB_CHECK(client->login(kLoginUser, private_key, deadline));
-  AB_TRY(channel, client->open_shell(deadline));
-  McpClient session(std::move(client), std::move(channel));
+  auto line = std::make_unique<DoorLine>(std::move(connected));
+  AB_CHECK(line->client.login(kLoginUser, private_key, deadline));
+  AB_TRY(channel, line->client.open_shell(deadline));
+  McpClient session(std::move(line), std::move(channel));
   const Json hello = {
       {"protocolVersion", kProtocolVersion},
       {"capabilities", Json::object()},

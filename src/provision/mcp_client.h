@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/ssh_client.h"
+#include "provision/contact.h"
 
 namespace agentbox::provision {
 
@@ -14,9 +15,9 @@ inline constexpr const char* kLoginUser = "agent";
 
 class McpClient {
  public:
-  /// Connects to TARGET, logs in with PRIVATE_KEY, opens a session and shakes hands.
-  [[nodiscard]] static Result<McpClient> open(const SshClient::Target& target,
-                                              const SecretText& private_key, Deadline deadline);
+  /// Logs in over LINE with PRIVATE_KEY, opens a session and shakes hands.
+  [[nodiscard]] static Result<McpClient> open(DoorLine line, const SecretText& private_key,
+                                              Deadline deadline);
 
   /// The `result` of tools/call. A JSON-RPC error is Code::kProtocol with the server's words.
   [[nodiscard]] Result<Json> call_tool(const std::string& tool, const Json& arguments,
@@ -32,12 +33,12 @@ class McpClient {
   [[nodiscard]] const Json& server() const { return server_; }
 
  private:
-  McpClient(std::unique_ptr<SshClient> client, SshChannel channel)
-      : client_(std::move(client)), channel_(std::move(channel)) {}
+  McpClient(std::unique_ptr<DoorLine> line, SshChannel channel)
+      : line_(std::move(line)), channel_(std::move(channel)) {}
   [[nodiscard]] Result<Json> request(const std::string& method, const Json& params,
                                      Deadline deadline);
 
-  std::unique_ptr<SshClient> client_;  ///< outlives the channel, which borrows it
+  std::unique_ptr<DoorLine> line_;  ///< outlives the channel, which borrows it
   SshChannel channel_;
   Json server_;
   Json tools_;  ///< the result of tools/list, once it was asked for

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "provision/door_config.h"
 #include "provision/key_change.h"
 #include "provision/keys.h"
 #include "provision/mcp_reply.h"
@@ -20,11 +19,10 @@ constexpr std::uint64_t kHopelessRestarts = 6;
 
 Deadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::now() + time; }
 
-Status offer_all(const BoxRecord& record) {
-  AB_TRY(target, target_of(record));
-  AB_TRY(client, SshClient::connect(target, in(kProofStep)));
-  for (const NamedKey& entry : record.keys) {
-    AB_TRY(taken, client.offer(kLoginUser, entry.key, in(kProofStep)));
+Status offer_all(const Contact& box) {
+  AB_TRY(line, box.dial(in(box.step)));
+  for (const NamedKey& entry : box.record.keys) {
+    AB_TRY(taken, line.client.offer(kLoginUser, entry.key, in(box.step)));
     if (!taken) {
       return Error{Code::kDenied, "the box refuses its key " + entry.key.fingerprint()};
     }
@@ -44,15 +42,15 @@ Status check_generation(const Json& result, std::uint64_t wanted) {
   return {};
 }
 
-Status log_in(const BoxRecord& record, const SecretText& key) {
-  AB_TRY(target, target_of(record));
-  AB_TRY(session, McpClient::open(target, key, in(kProofStep)));
-  AB_TRY(result, session.call_tool("system_info", Json::object(), in(kProofStep)));
+Status log_in(const Contact& box, const SecretText& key) {
+  AB_TRY(line, box.dial(in(box.step)));
+  AB_TRY(session, McpClient::open(std::move(line), key, in(box.step)));
+  AB_TRY(result, session.call_tool("system_info", Json::object(), in(box.step)));
   if (is_error_result(result)) {
     return Error{Code::kProtocol, "system_info fails: " + text_of_result(result).substr(0, 300)};
   }
-  AB_CHECK(check_generation(result, record.generation));
-  AB_TRY(ended, session.close(in(kProofStep)));
+  AB_CHECK(check_generation(result, box.record.generation));
+  AB_TRY(ended, session.close(in(box.step)));
   static_cast<void>(ended);
   return {};
 }
@@ -93,12 +91,8 @@ Failure does_not_work(const BoxName& name, const std::string& why, const Error& 
 
 }  // namespace
 
-Result<SshClient::Target> target_of(const BoxRecord& record) {
-  AB_TRY(key, PublicKey::parse(record.host_key));
-  return SshClient::Target{kLocalAddress, record.port, std::move(key)};
-}
-
-Answer<McpClient> open_session(const BoxRecord& record, Deadline deadline) {
+Answer<McpClient> open_session(const Contact& box, Deadline deadline) {
+  const BoxRecord& record = box.record;
   if (record.identity_file.empty()) {
     return Failure{Exit::kRefused,
                    "the private key of box " + record.name.text() + " is not known here",
@@ -107,12 +101,15 @@ Answer<McpClient> open_session(const BoxRecord& record, Deadline deadline) {
   }
   AB_TRY(key,
          advise(read_private_key(record.identity_file), "put the private key back where it was"));
-  AB_TRY(target, target_of(record));
   if (record.phase == Phase::kSuspended) {
     return Failure{Exit::kUnreachable, "box " + record.name.text() + " is suspended",
                    "`agentbox-provision resume " + record.name.text() + "`"};
   }
-  auto session = McpClient::open(target, key, deadline);
+  const auto open = [&]() -> Result<McpClient> {
+    AB_TRY(line, box.dial(deadline));
+    return McpClient::open(std::move(line), key, deadline);
+  };
+  auto session = open();
   if (!session.ok()) {
     return failure_of(std::move(session).error().in("box " + record.name.text()),
                       "`agentbox-provision status " + record.name.text() + "` and `logs " +
@@ -121,13 +118,12 @@ Answer<McpClient> open_session(const BoxRecord& record, Deadline deadline) {
   return std::move(session).value();
 }
 
-Status prove_refused(const BoxRecord& record, const std::vector<NamedKey>& keys) {
-  AB_TRY(target, target_of(record));
+Status prove_refused(const Contact& box, const std::vector<NamedKey>& keys) {
   for (std::size_t i = 0; i < keys.size();) {
-    AB_TRY(client, SshClient::connect(target, in(kProofStep)));
+    AB_TRY(line, box.dial(in(box.step)));
     // A connection ends at its twentieth refused offer.
     for (const std::size_t end = std::min(keys.size(), i + kMaxFormerKeys); i < end; ++i) {
-      AB_TRY(taken, client.offer(kLoginUser, keys[i].key, in(kProofStep)));
+      AB_TRY(taken, line.client.offer(kLoginUser, keys[i].key, in(box.step)));
       if (taken) {
         return Error{Code::kDenied, "the box still takes the key " + keys[i].key.fingerprint() +
                                         ", which is gone"};
@@ -137,23 +133,24 @@ Status prove_refused(const BoxRecord& record, const std::vector<NamedKey>& keys)
   return {};
 }
 
-Result<Proof> prove_once(const BoxRecord& record) {
-  AB_CHECK(offer_all(record));
-  AB_CHECK(prove_refused(record, keys_to_refuse(record)));
+Result<Proof> prove_once(const Contact& box) {
+  const BoxRecord& record = box.record;
+  AB_CHECK(offer_all(box));
+  AB_CHECK(prove_refused(box, keys_to_refuse(record)));
   const std::string offered =
       std::to_string(record.keys.size()) + " key(s) accepted on the pinned host key";
   if (record.identity_file.empty()) {
     return Proof{false, offered + "; no login was tried: the private key is not known here"};
   }
   AB_TRY(key, read_private_key(record.identity_file));
-  AB_CHECK(log_in(record, key));
+  AB_CHECK(log_in(box, key));
   return Proof{true, offered + ", logged in, system_info answered"};
 }
 
 Answer<Proof> prove(const BoxRecord& record, const BoxPaths& paths, const UniqueFd& supervisor) {
   const Deadline deadline = in(kStartTime);
   for (;;) {
-    auto proof = prove_once(record);
+    auto proof = prove_once(contact_here(record));
     if (proof.ok() && !proof->login && !box_side_runs(paths)) {
       proof = Error{Code::kUnavailable, "the box side does not run yet"};
     }

@@ -4,13 +4,11 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <optional>
 #include <string_view>
 #include <variant>
 
 #include "base/handle.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "provision/audit/command.h"
@@ -23,52 +21,12 @@
 #include "provision/http.h"
 #include "provision/kube/commands.h"
 #include "provision/local.h"
-#include "provision/logs.h"
 #include "provision/manual.h"
-#include "provision/mcp_client.h"
-#include "provision/mcp_reply.h"
-#include "provision/proof.h"
 #include "provision/report.h"
 #include "provision/supervise.h"
-#include "provision/transfer.h"
-#include "provision/verify.h"
 
 namespace agentbox::provision {
 namespace {
-
-/// Arguments of a tool on standard input: a line of the protocol is at most 16 MiB.
-constexpr std::size_t kMaxArgumentBytes = 15U << 20U;
-
-Answer<Json> read_arguments(const std::string& given) {
-  std::string text = given;
-  if (given == "-") {
-    AB_TRY(input, read_fd_capped(STDIN_FILENO, kMaxArgumentBytes));
-    text = std::move(input);
-  }
-  auto arguments = parse_json(text);
-  if (!arguments.ok() || !arguments->is_object()) {
-    return Failure{Exit::kUsage,
-                   "the tool's arguments must be a JSON object" +
-                       (arguments.ok() ? std::string() : ": " + arguments.error().what),
-                   "for example: call NAME shell_exec '{\"command\": \"ls\"}'"};
-  }
-  return std::move(arguments).value();
-}
-
-Answer<Report> call_tool(const LocalBackend& backend, const Call& call) {
-  AB_TRY(record, backend.store().load_existing(call.name));
-  AB_TRY(arguments, read_arguments(call.arguments));
-  const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::seconds(call.timeout_seconds);
-  AB_TRY(session,
-         open_session(record, std::min(deadline, std::chrono::steady_clock::now() + kProofStep)));
-  AB_TRY(result, session.call_tool(call.tool, arguments, deadline));
-  Report report;
-  report.json = OrderedJson::parse(dump_json(result));
-  report.text = text_of_result(result);
-  report.exit = is_error_result(result) ? Exit::kFailed : Exit::kOk;
-  return report;
-}
 
 Report text_report(std::string text) {
   Report report;
@@ -83,14 +41,6 @@ class Runner : public BackendCommands {
   explicit Runner(const LocalBackend& backend) : BackendCommands(backend), backend_(backend) {}
   using BackendCommands::operator();
 
-  Answer<Report> operator()(const Verify& command) const { return verify(backend_, command); }
-  Answer<Report> operator()(const Call& command) const { return call_tool(backend_, command); }
-  Answer<Report> operator()(const Logs& command) const {
-    AB_TRY(record, backend_.store().load_existing(command.name));
-    return last_lines(backend_.store().paths(record.name), record.name.text(), command.lines);
-  }
-  Answer<Report> operator()(const Pull& command) const { return pull(backend_.store(), command); }
-  Answer<Report> operator()(const Push& command) const { return push(backend_.store(), command); }
   Answer<Report> operator()(const Doctor& command) const { return doctor(backend_, command.name); }
   Answer<Report> operator()(const Audit& command) const { return audit::audit(backend_, command); }
   Answer<Report> operator()(const CaInit& command) const {

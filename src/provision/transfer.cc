@@ -45,8 +45,8 @@ class Progress {
 // A session with a box, and another where that was lost: what is asked of it can be asked again.
 class Link {
  public:
-  [[nodiscard]] static Answer<Link> open(const Store& store, const BoxName& name) {
-    Link link(store, name);
+  [[nodiscard]] static Answer<Link> open(const Backend& backend, const BoxName& name) {
+    Link link(backend, name);
     AB_TRY(session, link.dial());
     link.session_.emplace(std::move(session));
     return link;
@@ -64,14 +64,14 @@ class Link {
   }
 
  private:
-  Link(const Store& store, const BoxName& name) : store_(store), name_(name) {}
+  Link(const Backend& backend, const BoxName& name) : backend_(backend), name_(name) {}
 
   [[nodiscard]] static bool is_loss(const Error& error) {
     return error.code == Code::kUnavailable || error.code == Code::kTimeout;
   }
   [[nodiscard]] Answer<McpClient> dial() const {
-    AB_TRY(record, store_.get().load_existing(name_));
-    return open_session(record, std::chrono::steady_clock::now() + kProofStep);
+    AB_TRY(box, backend_.get().contact(name_));
+    return open_session(box, std::chrono::steady_clock::now() + box.step);
   }
   bool come_back(const Error& why) {
     log::info("the link was lost; dialling again", {{"why", why.what}});
@@ -90,7 +90,7 @@ class Link {
     }
   }
 
-  std::reference_wrapper<const Store> store_;
+  std::reference_wrapper<const Backend> backend_;
   BoxName name_;
   std::optional<McpClient> session_;
 };
@@ -179,10 +179,10 @@ Done check_remote(const std::string& remote) {
 
 }  // namespace
 
-Answer<Report> pull(const Store& store, const Pull& wanted) {
+Answer<Report> pull(const Backend& backend, const Pull& wanted) {
   const Interruptible guard;
   AB_CHECK(check_remote(wanted.remote));
-  AB_TRY(link, Link::open(store, wanted.name));
+  AB_TRY(link, Link::open(backend, wanted.name));
   AB_TRY(target, LocalTarget::open(wanted.local));
   AB_TRY(received, receive(link, wanted.remote, target));
   AB_TRY(sum, link.use([&](McpClient& session) {
@@ -200,11 +200,11 @@ Answer<Report> pull(const Store& store, const Pull& wanted) {
   return report;
 }
 
-Answer<Report> push(const Store& store, const Push& wanted) {
+Answer<Report> push(const Backend& backend, const Push& wanted) {
   const Interruptible guard;
   AB_CHECK(check_remote(wanted.remote));
   AB_TRY(source, LocalSource::open(wanted.local));
-  AB_TRY(link, Link::open(store, wanted.name));
+  AB_TRY(link, Link::open(backend, wanted.name));
   AB_TRY(id, advise(link.use([&](McpClient& session) {
            return begin_upload(session, wanted.remote, source.size(), source.mode());
          }),

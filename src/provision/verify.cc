@@ -1,6 +1,8 @@
 // edge: see verify.h.
 #include "provision/verify.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -22,6 +24,9 @@ namespace {
 constexpr std::chrono::seconds kStep{30};
 /// Spans several reads, and is quick to make.
 constexpr std::uint64_t kBlobBytes = 1U << 20U;
+
+/// Between two tries to reach a box that was just started.
+constexpr int kPauseMs = 250;
 
 Deadline soon() { return std::chrono::steady_clock::now() + kStep; }
 
@@ -66,10 +71,15 @@ Result<std::string> pull_and_hash(McpClient& session, const std::string& name) {
   return sum.hex_digest();
 }
 
+// Also where it cannot be told: then it is no absent box.
+bool is_there(const Answer<BoxView>& view) {
+  return view.ok() || view.error().exit != Exit::kNoSuchBox;
+}
+
 // The run of one verify: checks one after another; after a failure the later ones are left out.
 class Loop {
  public:
-  Loop(const LocalBackend& backend, BoxName name) : backend_(backend), name_(std::move(name)) {}
+  Loop(const Backend& backend, BoxName name) : backend_(backend), name_(std::move(name)) {}
 
   // Runs WHAT unless something failed before; what it returns is the check's detail.
   void check(CheckId id, const std::function<Answer<std::string>()>& what) {
@@ -97,10 +107,22 @@ class Loop {
   }
 
   Answer<std::string> open() {
-    AB_TRY(record, backend_.store().load_existing(name_));
-    AB_TRY(session, open_session(record, soon()));
-    session_.emplace(std::move(session));
-    return std::string();
+    std::optional<Deadline> until;
+    for (;;) {
+      AB_TRY(box, backend_.contact(name_));
+      until = until.value_or(std::chrono::steady_clock::now() + box.settling);
+      auto session = open_session(box, soon());
+      if (session.ok()) {
+        session_.emplace(std::move(session).value());
+        return std::string();
+      }
+      const bool over = box.record.phase == Phase::kSuspended || interrupted() ||
+                        std::chrono::steady_clock::now() >= *until;
+      if (over || session.error().exit != Exit::kUnreachable) {
+        return std::move(session).error();
+      }
+      ::poll(nullptr, 0, kPauseMs);  // nobody tells when a name begins to lead to a new pod
+    }
   }
   Answer<std::string> close() {
     if (!session_) {
@@ -157,17 +179,24 @@ class Loop {
     return expect_no(blob_);
   }
   Answer<std::string> suspend() {
+    AB_TRY(box, backend_.contact(name_));
     AB_TRY(done, backend_.suspend(name_));
     if (done.view.state != State::kSuspended) {
       return Failure{Exit::kCheckFailed, "it is " + std::string(text_of(done.view.state)), ""};
     }
-    if (prove_once(done.view.record).ok()) {
+    if (box.dial(std::chrono::steady_clock::now() + box.step).ok()) {
       return Failure{Exit::kCheckFailed, "a suspended box still answers", ""};
     }
     return std::string("nobody answers");
   }
   Answer<std::string> resume() {
+    AB_TRY(before, backend_.contact(name_));
     AB_TRY(done, backend_.resume(name_));
+    const BoxRecord& now = done.view.record;
+    if (now.port != before.record.port || now.host_key != before.record.host_key ||
+        now.generation != before.record.generation) {
+      return Failure{Exit::kCheckFailed, "port, host key or keys are not what they were", ""};
+    }
     return std::string("same port, host key and keys");
   }
 
@@ -179,7 +208,7 @@ class Loop {
   }
 
  private:
-  const LocalBackend& backend_;
+  const Backend& backend_;
   BoxName name_;
   std::string blob_ = "agentbox-verify-" + random_hex(8) + ".bin";
   std::string sum_;
@@ -207,11 +236,11 @@ void use_box(Loop& loop, bool new_workspace, bool suspend) {
   loop.check(CheckId::kPull, [&] { return loop.pull(); });
 }
 
-Report verify_present(const LocalBackend& backend, const Verify& wanted) {
+Report verify_present(const Backend& backend, const Verify& wanted) {
   Loop loop(backend, wanted.name);
   loop.check(CheckId::kKeys, [&]() -> Answer<std::string> {
-    AB_TRY(record, backend.store().load_existing(wanted.name));
-    AB_TRY(proof, prove_once(record));
+    AB_TRY(box, backend.contact(wanted.name));
+    AB_TRY(proof, prove_once(box));
     return proof.words;
   });
   use_box(loop, false, wanted.suspend);
@@ -222,7 +251,7 @@ Report verify_present(const LocalBackend& backend, const Verify& wanted) {
   return loop.report();
 }
 
-Report verify_absent(const LocalBackend& backend, const Verify& wanted, bool own_workspace) {
+Report verify_absent(const Backend& backend, const Verify& wanted, bool own_workspace) {
   Loop loop(backend, wanted.name);
   loop.check(CheckId::kCreate, [&]() -> Answer<std::string> {
     AB_TRY(made, backend.create(wanted.name, wanted.options));
@@ -237,8 +266,7 @@ Report verify_absent(const LocalBackend& backend, const Verify& wanted, bool own
   if (!wanted.keep) {
     loop.always(CheckId::kDelete, [&]() -> Answer<std::string> {
       AB_TRY(gone, backend.remove(wanted.name, false));
-      AB_TRY(left, backend.store().load(wanted.name));
-      if (!gone.changed || left) {
+      if (!gone.changed || is_there(backend.view(wanted.name, false))) {
         return Failure{Exit::kCheckFailed, "the box is still there", ""};
       }
       return std::string();
@@ -249,14 +277,14 @@ Report verify_absent(const LocalBackend& backend, const Verify& wanted, bool own
 
 }  // namespace
 
-Answer<Report> verify(const LocalBackend& backend, const Verify& wanted) {
+Answer<Report> verify(const Backend& backend, const Verify& wanted) {
   const Interruptible guard;
-  AB_TRY(record, backend.store().load(wanted.name));
-  if (record) {
-    AB_TRY(view, backend.view(wanted.name, false));
-    if (view.state == State::kSuspended || view.state == State::kStopped) {
+  auto view = backend.view(wanted.name, false);
+  if (is_there(view)) {
+    AB_TRY(seen, std::move(view));
+    if (seen.state == State::kSuspended || seen.state == State::kStopped) {
       return Failure{Exit::kUnreachable,
-                     "box " + wanted.name.text() + " is " + std::string(text_of(view.state)),
+                     "box " + wanted.name.text() + " is " + std::string(text_of(seen.state)),
                      "`agentbox-provision resume " + wanted.name.text() + "`, then verify it"};
     }
     return verify_present(backend, wanted);

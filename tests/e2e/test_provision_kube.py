@@ -559,7 +559,7 @@ def test_no_such_box(cluster):
 
 
 def test_commands_that_do_not_know_clusters_say_so(cluster):
-    refused(2, cluster, "logs", "demo", "--kubernetes")
+    refused(2, cluster, "audit-log", "show", "--box", "demo", "--kubernetes")
     refused(2, cluster, "create", "demo", "--kubernetes", "--no-isolation")
     assert cluster.made() == []
 

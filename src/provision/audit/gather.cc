@@ -201,7 +201,7 @@ Done gather_reuse(const Store& store, const BoxRecord& record, BoxFacts& facts) 
 
 void gather_wall(const Store& store, const BoxRecord& record, BoxFacts& facts) {
   const auto places = hidden_places(store, record);
-  auto session = open_session(record, Clock::now() + kWallTime);
+  auto session = open_session(contact_here(record), Clock::now() + kWallTime);
   if (!session.ok()) {
     facts.wall = "not looked at: " + session.error().message;
     return;

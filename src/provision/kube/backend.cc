@@ -1,6 +1,7 @@
 // edge: see backend.h.
 #include "provision/kube/backend.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,13 +14,19 @@
 #include "base/text.h"
 #include "provision/handoff.h"
 #include "provision/keys.h"
+#include "provision/kube/door_log.h"
 #include "provision/kube/manifests.h"
-#include "provision/mcp_client.h"
+#include "provision/proof.h"
 
 namespace agentbox::provision::kube {
 namespace {
 
 using std::chrono::steady_clock;
+
+/// Lines of the door's stream that are read for each one wanted of its log or audit.
+constexpr std::uint64_t kLinesForOne = 8;
+/// Between two proofs of a box that has just been started.
+constexpr int kProofPauseMs = 200;
 
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
@@ -46,6 +53,12 @@ std::vector<std::string> differences_of(const BoxName& name, const std::string& 
                     joined(described(wanted.keys)));
   }
   return found;
+}
+
+std::string other_host_key(const BoxName& name, const Store& store) {
+  return "its host key is not the one that is pinned here; if the box was made anew "
+         "elsewhere, remove " +
+         store.paths(name).box;
 }
 
 Answer<KubeSpec> kube_spec_of(const CreateOptions& options, const WantedBox& wanted) {
@@ -78,6 +91,20 @@ BoxRecord record_of(const BoxName& name, const SandboxFacts& facts) {
   return record;
 }
 
+BoxRecord record_of(const BoxName& name, const SandboxFacts& facts,
+                    const std::optional<BoxRecord>& stored) {
+  BoxRecord record = record_of(name, facts);
+  if (stored) {
+    record.spec = stored->spec;
+    record.spec.authorities = facts.authorities;
+    record.former = stored->former;
+    record.revoked = stored->revoked;
+    record.revoked_prints = stored->revoked_prints;
+    record.identity_file = stored->identity_file;
+  }
+  return record;
+}
+
 Answer<std::unique_ptr<KubeBackend>> KubeBackend::open(const AccessOptions& options,
                                                        const Store& state) {
   AB_TRY(client, Client::open(options));
@@ -85,7 +112,8 @@ Answer<std::unique_ptr<KubeBackend>> KubeBackend::open(const AccessOptions& opti
   const std::string cluster = sha256_hex(client.server()).substr(0, 16);
   Store store = state.within("clusters/" + cluster + "/" + client.ns());
   auto owned = std::make_unique<Client>(std::move(client));
-  return std::make_unique<KubeBackend>(std::move(owned), std::move(store), options.port_forward);
+  const Way way = options.port_forward ? Way::kPortForward : Way::kService;
+  return std::make_unique<KubeBackend>(std::move(owned), std::move(store), way);
 }
 
 Done KubeBackend::check_served() const {
@@ -303,10 +331,7 @@ Answer<BoxView> KubeBackend::show(const BoxName& name, const SandboxFacts& facts
                       store_.paths(name).known_hosts};
   if (stored && stored->host_key != facts.host_key) {
     view.state = State::kFailed;
-    view.reason =
-        "its host key is not the one that is pinned here; if the box was made anew "
-        "elsewhere, remove " +
-        store_.paths(name).box;
+    view.reason = other_host_key(name, store_);
     view.record.port = 0;  // nothing to connect with is printed
     return view;
   }
@@ -345,6 +370,87 @@ Answer<BoxView> KubeBackend::view(const BoxName& name, bool probe) const {
     AB_CHECK(pin(name, facts, stored));
   }
   return show(name, facts, probe);
+}
+
+Contact KubeBackend::contact_with(BoxRecord record, const SandboxFacts& facts) const {
+  const auto dial = [this, facts](Deadline deadline) -> Result<DoorLine> {
+    AB_TRY(host_key, PublicKey::parse(facts.host_key));
+    return dial_door(*client_, way_, facts, host_key, deadline);
+  };
+  return Contact{std::move(record), dial, kClusterStep, kNameTime};
+}
+
+Answer<std::vector<LogTail>> KubeBackend::logs(const BoxName& name, std::uint64_t lines) const {
+  AB_TRY(facts, look_existing(name));
+  const auto read = [&](const std::string& container, std::uint64_t most) {
+    LogQuery query;
+    query.container = container;
+    query.tail_lines = most;
+    return client_->pod_log(facts.pod, query);
+  };
+  // Log and audit of the door share a stream, and what it says is mostly audit.
+  auto door = read("door", lines * kLinesForOne);
+  if (!door.ok()) {
+    return std::move(door).error();
+  }
+  auto box = read("box", lines);
+  const auto place = [&](const std::string& container) {
+    return "container " + container + " of pod " + facts.pod;
+  };
+  const DoorLog split = split_door_log(*door);
+  return std::vector<LogTail>{
+      {"door", place("door"), split.log, {}},
+      {"box", place("box"), box.ok() ? *box : "", box.ok() ? "" : box.error().message},
+      {"audit", place("door"), split.audit, {}}};
+}
+
+Answer<Contact> KubeBackend::contact(const BoxName& name) const {
+  AB_TRY(facts, look_existing(name));
+  AB_TRY(stored, store_.load(name));
+  if (!stored) {
+    AB_TRY(lock, store_.lock_new(name));
+    AB_CHECK(pin(name, facts, stored));
+  } else if (stored->host_key != facts.host_key) {
+    return Failure{Exit::kRefused, "box " + name.text() + ": " + other_host_key(name, store_),
+                   "nothing was sent to it"};
+  }
+  BoxRecord record = record_of(name, facts, stored);
+  if (facts.state == State::kSuspended) {
+    record.phase = Phase::kSuspended;
+  } else if (facts.state != State::kRunning) {
+    return Failure{Exit::kUnreachable,
+                   "box " + name.text() + " is " + std::string(text_of(facts.state)) +
+                       (facts.reason.empty() ? "" : ": " + facts.reason),
+                   "`agentbox-provision doctor " + name.text() + "` says more"};
+  }
+  return contact_with(std::move(record), facts);
+}
+
+Done KubeBackend::prove_start(const SandboxFacts& facts, BoxView& view) const {
+  if (view.state != State::kRunning) {
+    return {};
+  }
+  const Contact box = contact_with(view.record, facts);
+  const auto line = box.dial(steady_clock::now() + kProbeTime);
+  if (!line.ok() && line.error().code != Code::kDenied) {
+    view.not_checked = "the box over SSH, which cannot be reached from here: " + line.error().what;
+    return {};
+  }
+  const auto deadline = steady_clock::now() + kStartTime;
+  for (;;) {
+    auto proof = prove_once(box);
+    if (proof.ok()) {
+      view.checked = std::move(proof->words);
+      return {};
+    }
+    if (steady_clock::now() >= deadline) {
+      return Failure{
+          Exit::kCheckFailed,
+          "box " + view.record.name.text() + " runs, but: " + proof.error().what,
+          "`agentbox-provision doctor " + view.record.name.text() + "` finds out which part of it"};
+    }
+    ::poll(nullptr, 0, kProofPauseMs);  // nobody tells when the box's side has dialled its door
+  }
 }
 
 Answer<std::vector<BoxView>> KubeBackend::views() const {
@@ -406,7 +512,8 @@ Answer<Backend::Changed> KubeBackend::create(const BoxName& name,
   }
   AB_CHECK(make(name, spec, wanted, existing));
   AB_TRY(facts, look_existing(name));
-  AB_TRY(seen, show(name, facts, true));
+  AB_TRY(seen, show(name, facts, false));
+  AB_CHECK(prove_start(facts, seen));
   return Changed{std::move(seen), true};
 }
 
@@ -431,7 +538,8 @@ Answer<Backend::Changed> KubeBackend::resume(const BoxName& name) const {
   AB_CHECK(wait_running(name));
   AB_TRY(facts, look_existing(name));
   AB_CHECK(wait_pod(name, facts, nullptr));
-  AB_TRY(seen, show(name, facts, true));
+  AB_TRY(seen, show(name, facts, false));
+  AB_CHECK(prove_start(facts, seen));
   return Changed{std::move(seen), changed};
 }
 

@@ -3,12 +3,14 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "provision/backend.h"
 #include "provision/key_change.h"
 #include "provision/kube/client.h"
+#include "provision/kube/dial.h"
 #include "provision/kube/kube_spec.h"
 #include "provision/kube/sandbox_facts.h"
 #include "provision/spec.h"
@@ -22,18 +24,29 @@ inline constexpr std::chrono::seconds kReadyTime{300};
 inline constexpr std::chrono::seconds kRecoveryTime{10};
 /// The pod's own grace is 30 s.
 inline constexpr std::chrono::seconds kGoneTime{120};
+/// A box that can be reached from here answers in milliseconds; one that cannot is silent.
+inline constexpr std::chrono::seconds kProbeTime{5};
+/// One connection through the API and a gateway, or one quick answer over it.
+inline constexpr std::chrono::seconds kClusterStep{20};
+/// Until a Service's name leads to a new pod: the cluster's DNS remembers for some seconds that it
+/// led nowhere.
+inline constexpr std::chrono::seconds kNameTime{60};
 /// An annotation is in the pod within a second, and in its file a second later.
 inline constexpr std::chrono::seconds kKeysTime{90};
 
 /// What the cluster says of a box, as a record.
 [[nodiscard]] BoxRecord record_of(const BoxName& name, const SandboxFacts& facts);
+/// The same with what this machine alone knows, from its STORED record: the private key's place,
+/// and keys that are gone.
+[[nodiscard]] BoxRecord record_of(const BoxName& name, const SandboxFacts& facts,
+                                  const std::optional<BoxRecord>& stored);
 
 class KubeBackend final : public Backend {
  public:
   /// STORE keeps what this machine knows of the boxes of this cluster and namespace: the key made
   /// here, the pin.
-  KubeBackend(std::unique_ptr<Client> client, Store store, bool port_forward)
-      : client_(std::move(client)), store_(std::move(store)), port_forward_(port_forward) {}
+  KubeBackend(std::unique_ptr<Client> client, Store store, Way way)
+      : client_(std::move(client)), store_(std::move(store)), way_(way) {}
   /// Finds the cluster, and the place for its boxes in STATE.
   [[nodiscard]] static Answer<std::unique_ptr<KubeBackend>> open(const AccessOptions& options,
                                                                  const Store& state);
@@ -51,6 +64,9 @@ class KubeBackend final : public Backend {
                                         bool evict) const override;
   [[nodiscard]] Answer<BoxView> view(const BoxName& name, bool probe) const override;
   [[nodiscard]] Answer<std::vector<BoxView>> views() const override;
+  [[nodiscard]] Answer<Contact> contact(const BoxName& name) const override;
+  [[nodiscard]] Answer<std::vector<LogTail>> logs(const BoxName& name,
+                                                  std::uint64_t lines) const override;
 
  private:
   [[nodiscard]] Done check_served() const;
@@ -65,6 +81,11 @@ class KubeBackend final : public Backend {
   [[nodiscard]] Answer<std::vector<NamedKey>> settle_keys(const BoxName& name,
                                                           const WantedBox& wanted,
                                                           BoxRecord& record) const;
+  /// FACTS' box, reached from here.
+  [[nodiscard]] Contact contact_with(BoxRecord record, const SandboxFacts& facts) const;
+  /// The box of VIEW has just been started: waits until it proves its keys, and a login where the
+  /// private key is known. One that cannot be reached from here is said to be one.
+  [[nodiscard]] Done prove_start(const SandboxFacts& facts, BoxView& view) const;
   /// Each key of FACTS is offered on the pinned host key and taken, each of REFUSED is not.
   /// Code::kDenied where that is not so; other codes: the box cannot be reached from here.
   [[nodiscard]] Status prove_keys(const SandboxFacts& facts,
@@ -92,7 +113,7 @@ class KubeBackend final : public Backend {
 
   std::unique_ptr<Client> client_;
   Store store_;
-  bool port_forward_;
+  Way way_;
 };
 
 }  // namespace agentbox::provision::kube

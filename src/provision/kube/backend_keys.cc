@@ -18,14 +18,11 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// A box that can be reached from here answers in milliseconds; one that cannot is silent.
-constexpr std::chrono::seconds kProbeTime{5};
 /// From the pod's annotation to the door's file takes the kubelet a second, at worst a minute.
 constexpr int kPauseMs = 200;
 
-Status offer_keys(Result<SshClient> client, const std::vector<NamedKey>& keys,
+Status offer_keys(SshClient& connected, const std::vector<NamedKey>& keys,
                   const std::vector<NamedKey>& refused, Deadline deadline) {
-  AB_TRY(connected, std::move(client));
   for (const NamedKey& entry : keys) {
     AB_TRY(taken, connected.offer(kLoginUser, entry.key, deadline));
     if (!taken) {
@@ -56,20 +53,11 @@ Status KubeBackend::prove_keys(const SandboxFacts& facts,
                                const std::vector<NamedKey>& refused) const {
   AB_TRY(host_key, PublicKey::parse(facts.host_key));
   const auto deadline = steady_clock::now() + kProbeTime;
-  if (!port_forward_) {
-    return offer_keys(SshClient::connect({facts.host, kDoorPort, std::move(host_key)}, deadline),
-                      facts.keys, refused, deadline);
-  }
-  auto forward = client_->forward(facts.pod, kDoorPort);
-  if (!forward.ok()) {
-    return Error{Code::kUnavailable, forward.error().message};
-  }
-  return offer_keys(SshClient::connect_over(forward->take_socket(), host_key, deadline), facts.keys,
-                    refused, deadline);
+  AB_TRY(line, dial_door(*client_, way_, facts, host_key, deadline));
+  return offer_keys(line.client, facts.keys, refused, deadline);
 }
 
-// What the cluster has is what counts; this machine adds what it alone knows: the private key's
-// place, and keys that are gone.
+// What the cluster has is what counts; this machine adds what it alone knows.
 Answer<KubeBackend::Held> KubeBackend::hold(const BoxName& name) const {
   AB_TRY(lock, store_.lock_new(name));
   AB_TRY(facts, look_existing(name));
@@ -79,15 +67,7 @@ Answer<KubeBackend::Held> KubeBackend::hold(const BoxName& name) const {
     return Failure{Exit::kRefused, "box " + name.text() + " is not finished",
                    "run create again, or delete it"};
   }
-  BoxRecord record = record_of(name, facts);
-  if (stored) {
-    record.spec = stored->spec;
-    record.spec.authorities = facts.authorities;
-    record.former = stored->former;
-    record.revoked = stored->revoked;
-    record.revoked_prints = stored->revoked_prints;
-    record.identity_file = stored->identity_file;
-  }
+  BoxRecord record = record_of(name, facts, stored);
   return Held{std::move(lock), std::move(facts), std::move(record)};
 }
 

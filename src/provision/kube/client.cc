@@ -58,6 +58,15 @@ std::string what(const Resource& resource, const std::string& name) {
   return std::string(resource.kind) + " " + name;
 }
 
+// A log that was cut off at MOST bytes may end within a line.
+std::string whole_lines(std::string text, std::uint64_t most) {
+  if (text.size() >= most && !text.ends_with('\n')) {
+    const auto end = text.rfind('\n');
+    text.resize(end == std::string::npos ? 0 : end + 1);
+  }
+  return text;
+}
+
 std::string name_of(const OrderedJson& object) {
   return object.at("metadata").at("name").get<std::string>();
 }
@@ -278,6 +287,35 @@ Answer<Json> Client::ask(const Resource& resource, const OrderedJson& object) {
   post.headers.push_back({"Content-Type", "application/json"});
   post.body = dump_json(object);
   return exchange_json(std::move(post), true, std::string("ask for a ") + resource.kind);
+}
+
+Answer<std::string> Client::pod_log(const std::string& pod, const LogQuery& query) {
+  const std::string doing = "read the log of container " + query.container + " of Pod " + pod;
+  const std::string all =
+      path_of(kPods, ns(), pod) + "/log?container=" + query_escape(query.container) +
+      "&limitBytes=" + std::to_string(query.max_bytes) + (query.previous ? "&previous=true" : "");
+  HttpResponse response;
+  for (std::uint64_t lines = query.tail_lines;; lines /= 2) {
+    HttpRequest ask =
+        request("GET", all + (lines == 0 ? "" : "&tailLines=" + std::to_string(lines)));
+    ask.headers.front().value = "application/json, */*";  // the log itself is text
+    AB_TRY(answer, exchange(std::move(ask), true, doing));
+    response = std::move(answer);
+    // Cut off at that many bytes it is the newest lines that are missing.
+    if (!response.good() || response.body.size() < query.max_bytes || lines < 2) {
+      break;
+    }
+  }
+  if (response.good()) {
+    return whole_lines(std::move(response.body), query.max_bytes);
+  }
+  Failure failure = failure_of_answer(response, doing);
+  // 400: no container of that name runs, or has run, in it; 404: there is no such pod.
+  if (response.status == 400 || response.status == 404) {
+    failure.exit = Exit::kUnreachable;
+    failure.next = "is the box suspended, or its pod not started yet?";
+  }
+  return failure;
 }
 
 namespace {

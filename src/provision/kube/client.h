@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
@@ -20,6 +21,14 @@ namespace agentbox::provision::kube {
 inline constexpr std::chrono::seconds kRequestTime{60};
 /// The server ends a watch after this long; a new one goes on where it ended.
 inline constexpr std::chrono::seconds kWatchTime{300};
+
+/// Which lines of a container's log.
+struct LogQuery {
+  std::string container;
+  std::uint64_t tail_lines = 0;  ///< the newest so many; 0: from the beginning
+  std::uint64_t max_bytes = kMaxAnswerBytes / 2;
+  bool previous = false;  ///< of the container that ran before this one started again
+};
 
 class Client {
  public:
@@ -61,6 +70,12 @@ class Client {
                                     const std::string& uid);
   /// Sends OBJECT to a kind whose answers are not kept (access reviews): the answer.
   [[nodiscard]] Answer<Json> ask(const Resource& resource, const OrderedJson& object);
+
+  /// What a container wrote, whole lines, the newest last: fewer than asked for where they would
+  /// not fit. It is hostile input: shown to nobody
+  /// before it is escaped. Exit::kUnreachable: there is no such pod, or the container has not
+  /// started yet.
+  [[nodiscard]] Answer<std::string> pod_log(const std::string& pod, const LogQuery& query);
 
   /// A connection to PORT of POD. Needs the right to portforward; some sandboxed runtimes refuse
   /// it.

@@ -20,11 +20,10 @@ class ClusterCommands : public BackendCommands {
 
   template <typename Other>
   Answer<Report> operator()(const Other&) const {
-    return Failure{Exit::kUsage,
-                   "this command is for boxes on this machine; it does not know clusters yet",
-                   "in a cluster there are create, status, list, handoff, suspend, resume, rotate, "
-                   "revoke, ca trust, delete, "
-                   "preflight, render and rbac"};
+    return Failure{
+        Exit::kUsage, "this command is for boxes on this machine; it does not know clusters yet",
+        "in a cluster there are create, status, list, handoff, verify, call, pull, push, logs, "
+        "suspend, resume, rotate, revoke, ca trust, delete, preflight, render and rbac"};
   }
 };
 

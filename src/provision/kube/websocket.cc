@@ -2,6 +2,7 @@
 #include "provision/kube/websocket.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/text.h"
 
@@ -119,9 +120,13 @@ Status check_upgrade(std::string_view answer, std::string_view protocol) {
   const bool taken = line.starts_with("HTTP/1.1 101") &&
                      lower(header_of(answer, "upgrade")) == "websocket" &&
                      header_of(answer, "sec-websocket-protocol") == protocol;
-  return taken ? Status()
-               : Status(Error{Code::kUnavailable, "the cluster does not take up a WebSocket: " +
-                                                      escape_text(line, 200)});
+  if (taken) {
+    return {};
+  }
+  const bool barred = line.starts_with("HTTP/1.1 401") || line.starts_with("HTTP/1.1 403");
+  return Error{Code::kUnavailable,
+               "the cluster does not take up a WebSocket: " + escape_text(line, 200),
+               barred ? EACCES : 0};
 }
 
 Result<std::string> PortChannels::take(const Frame& frame) {

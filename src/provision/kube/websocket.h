@@ -44,7 +44,7 @@ class FrameReader {
 
 /// Whether ANSWER (status line and headers, up to the empty line) takes up a WebSocket with
 /// PROTOCOL. Its proof of having read our key, a SHA-1, is not looked at: the server has proven
-/// more by TLS.
+/// more by TLS. Code::kUnavailable where it does not, with EACCES where we have no right to it.
 [[nodiscard]] Status check_upgrade(std::string_view answer, std::string_view protocol);
 
 /// Takes a port-forward's messages apart: channel 0 is the port's data, channel 1 the words of an

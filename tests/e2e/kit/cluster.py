@@ -159,11 +159,15 @@ class Cluster:
         self.requests = []
         self.faults = []
         self.forbidden = set()
+        self.allowed = None  # a set of (verb, resource): nothing else may be done
         self.tokens = {TOKEN}
         self.served = ["v1beta1", "v1alpha1"]
         self.controller = True
         self.webhook = lambda pod: None
         self.kubelet = lambda pod: None  # sees each pod whose annotations changed
+        self.pod_gone = lambda name: None
+        self.log_of = lambda pod, container: None  # bytes; None where no such container runs
+        self.budgets = []  # of the next port-forwards: bytes from the client after which one is cut, or None
         self.port_of = lambda pod: None  # where a port-forward to that pod ends, on this machine
         self.server = None
         self.stopping = False
@@ -283,6 +287,8 @@ class Cluster:
         value["metadata"]["resourceVersion"] = str(self.version)
         self.events.append((self.version, "DELETED", plural, namespace, name, copy.deepcopy(value)))
         self.changed.notify_all()
+        if plural == "pods":
+            self.pod_gone(name)
         uid = value["metadata"]["uid"]
         for kind, where, owned in list(self.objects):
             owners = self.objects[kind, where, owned]["metadata"].get("ownerReferences", [])
@@ -325,6 +331,13 @@ class Cluster:
             self._store("sandboxes", namespace, name, sandbox)
 
     # Answering
+
+    def may(self, verb, resource):
+        return (verb, resource) not in self.forbidden and (self.allowed is None or (verb, resource) in self.allowed)
+
+    def check_right(self, verb, resource):
+        if not self.may(verb, resource):
+            raise Refusal(403, "Forbidden", f'{resource} is forbidden: User "u" cannot {verb} resource "{resource}"')
 
     def apply(self, plural, namespace, name, body, query):
         manager = query["fieldManager"]
@@ -434,10 +447,10 @@ def _handler_for(cluster, context):
         def log_message(self, *words):
             pass
 
-        def reply(self, code, value, headers=()):
+        def reply(self, code, value, headers=(), kind="application/json"):
             body = value if isinstance(value, bytes) else json.dumps(value).encode()
             self.send_response(code)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             for name, text in headers:
                 self.send_header(name, text)
@@ -476,11 +489,14 @@ def _handler_for(cluster, context):
                 return self.answer_discovery()
             if url.path.endswith("/selfsubjectaccessreviews"):
                 asked = body["spec"]["resourceAttributes"]
-                allowed = (asked["verb"], asked["resource"]) not in cluster.forbidden
+                allowed = cluster.may(asked["verb"], "/".join(filter(None, (asked["resource"], asked.get("subresource")))))
                 return self.reply(201, {"kind": "SelfSubjectAccessReview", "status": {"allowed": allowed}})
             found = re.fullmatch("/api/v1/namespaces/([^/]+)/pods/([^/]+)/portforward", url.path)
             if found:
                 return self.forward(found[2], int(query["ports"]))
+            found = re.fullmatch("/api/v1/namespaces/([^/]+)/pods/([^/]+)/log", url.path)
+            if found:
+                return self.answer_log(found[1], found[2], query)
             for plural, group in GROUPS.items():
                 found = re.fullmatch(f"/{group}/namespaces/([^/]+)/{plural}(?:/([^/]+))?", url.path)
                 if found:
@@ -498,8 +514,7 @@ def _handler_for(cluster, context):
             watching = query.get("watch") == "1"
             verb = {"GET": "watch" if watching else "get" if name else "list", "POST": "create",
                     "PATCH": "patch", "DELETE": "delete"}[self.command]
-            if (verb, plural) in cluster.forbidden:
-                raise Refusal(403, "Forbidden", f'{plural} is forbidden: User "u" cannot {verb} resource "{plural}"')
+            cluster.check_right(verb, plural)
             if watching:
                 return self.watch(plural, namespace, query)
             if self.command == "GET" and name:
@@ -522,6 +537,21 @@ def _handler_for(cluster, context):
             if "PartialObjectMetadata" in self.headers["Accept"]:
                 value = {"kind": "PartialObjectMetadata", "metadata": value["metadata"]}
             return self.reply(200, value)
+
+        def answer_log(self, namespace, pod, query):
+            cluster.check_right("get", "pods/log")
+            with cluster.changed:
+                value = cluster.find("pods", namespace, pod)
+            names = [container["name"] for container in value["spec"]["containers"]]
+            if query["container"] not in names:
+                raise Refusal(400, "BadRequest", f'container {query["container"]} is not valid for pod {pod}')
+            text = cluster.log_of(pod, query["container"])
+            if text is None:
+                raise Refusal(400, "BadRequest", f'container "{query["container"]}" in pod "{pod}" is waiting to start')
+            lines = text.splitlines(keepends=True)
+            if "tailLines" in query:
+                lines = lines[max(0, len(lines) - int(query["tailLines"])):]
+            self.reply(200, b"".join(lines)[:int(query.get("limitBytes", 1 << 40))], kind="text/plain")
 
         def watch(self, plural, namespace, query):
             self.send_response(200)
@@ -546,8 +576,7 @@ def _handler_for(cluster, context):
 
         def forward(self, pod, number):
             """A port-forward as kubelet speaks it over a WebSocket."""
-            if ("create", "pods/portforward") in cluster.forbidden:
-                raise Refusal(403, "Forbidden", "pods/portforward is forbidden")
+            cluster.check_right("create", "pods/portforward")
             self.send_response(101)
             for name, text in (("Upgrade", "websocket"), ("Connection", "Upgrade"),
                                ("Sec-WebSocket-Protocol", "v4.channel.k8s.io")):
@@ -559,12 +588,15 @@ def _handler_for(cluster, context):
             port = cluster.port_of(pod)
             if port is None:
                 return self.send_frame(b"\x01connection refused")
+            budget = cluster.budgets.pop(0) if cluster.budgets else None
             with socket.create_connection(("127.0.0.1", port), 5) as door:
-                self.carry(door)
+                self.carry(door, budget)
 
-        def carry(self, door):
-            """Bytes both ways until either side ends. One thread: a TLS connection is not for two."""
+        def carry(self, door, budget):
+            """Bytes both ways until either side ends, or the client has sent BUDGET bytes. One thread: a TLS connection
+            is not for two."""
             pending = b""
+            taken = 0
             while True:
                 if not self.connection.pending():
                     ready = select.select([self.connection, door], [], [], 30)[0]
@@ -579,6 +611,9 @@ def _handler_for(cluster, context):
                 if not data:
                     return
                 pending += data
+                taken += len(data)
+                if budget is not None and taken > budget:
+                    return
                 while (frame := take_frame(pending)) is not None:
                     message, pending = frame
                     if message is None:

@@ -73,7 +73,9 @@ TEST_CASE("websocket: whether the other side takes it up") {
       "Sec-WebSocket-Protocol: v4.channel.k8s.io\r\n\r\n";
   CHECK(check_upgrade(good, "v4.channel.k8s.io").ok());
   CHECK_FALSE(check_upgrade(good, "v5.channel.k8s.io").ok());
-  CHECK_FALSE(check_upgrade("HTTP/1.1 403 Forbidden\r\n\r\n", "v4.channel.k8s.io").ok());
+  const Status barred = check_upgrade("HTTP/1.1 403 Forbidden\r\n\r\n", "v4.channel.k8s.io");
+  REQUIRE_FALSE(barred.ok());
+  CHECK(barred.error().os_errno == EACCES);
   CHECK_FALSE(check_upgrade("HTTP/1.1 101 x\r\n\r\n", "v4.channel.k8s.io").ok());
   CHECK_FALSE(check_upgrade("", "v4.channel.k8s.io").ok());
 }
