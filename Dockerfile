@@ -1,39 +1,75 @@
-# Builds the three programs on Debian 12. Two images come out of it:
-#   docker build --target door -t agentbox-door:0.1.0 .   the SSH door; uid 1001, port 2222; for pods, which
-#                                                         take agent-box out of it as well
-#   docker build --target operator -t agentbox .          agentbox-provision and the others, for an operator
-# `--pull --no-cache` brings the newest fixes of the libraries. For a fixed base give one by digest:
-#   --build-arg DEBIAN=debian@sha256:... --build-arg DEBIAN_SLIM=debian@sha256:...
-ARG DEBIAN=debian:12
-ARG DEBIAN_SLIM=debian:12-slim
+# The images of agentbox, on Debian 12. Targets:
+#   door       the SSH door; uid 1001, port 2222; for pods, which take agent-box out of it as well
+#   box        what an agent works in, with little in it; uid 1000. Any other Linux image does as well
+#   box-full   the same with what agents reach for: git, python3, node, ripgrep and the like, but no compiler
+#   operator   agentbox-provision and the others, for an operator
+#
+#   docker build --target door -t agentbox-door:0.1.0 .
+#
+# `--pull --no-cache` brings the newest fixes; every stage takes the security updates of its day besides. For a fixed base give one
+# by digest: --build-arg DEBIAN=debian@sha256:...
+# Programs that were made already, by this file or in the same Debian, are taken from an image that has them in /made:
+#   docker build --target build -t agentbox-programs . ; docker build --target door --build-arg PROGRAMS=agentbox-programs .
+# scripts/images does all of it with Debian's buildah, without a registry, and writes what is in them beside.
+ARG DEBIAN=debian:bookworm-slim
+ARG PROGRAMS=build
 
 FROM ${DEBIAN} AS build
 WORKDIR /source
 COPY . .
-RUN scripts/deps build \
+RUN apt-get update \
+ && apt-get upgrade -y \
+ && scripts/deps build \
  && cmake --preset release -DAGENTBOX_TESTS=OFF \
- && cmake --build --preset release \
+ && cmake --build --preset release --target agentbox-sshd agent-box agentbox-provision agentbox_pages \
  && cmake --install build/release --prefix /made --strip
 
-FROM ${DEBIAN_SLIM} AS runtime
+FROM ${PROGRAMS} AS programs
+
+# Documentation and caches are nothing that a pod reads; the package database stays, for scanners.
+FROM ${DEBIAN} AS base
+RUN apt-get update \
+ && apt-get upgrade -y \
+ && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/*
+
+FROM base AS libraries
 RUN apt-get update \
  && apt-get install -y --no-install-recommends libssh-4 libseccomp2 libspdlog1.10 libssl3 libyaml-cpp0.7 \
- && rm -rf /var/lib/apt/lists/*
+ && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/*
 
 # Mode 0711: a program that its own user cannot read cannot be seized through ptrace as it starts.
-FROM runtime AS door
-COPY --from=build --chmod=0711 /made/bin/agentbox-sshd /usr/bin/agentbox-sshd
-COPY --from=build --chmod=0644 /source/config/agentbox-sshd.yaml /etc/agentbox/agentbox-sshd.yaml
+FROM libraries AS door
+COPY --from=programs --chmod=0711 /made/bin/agentbox-sshd /usr/bin/agentbox-sshd
+COPY --from=programs --chmod=0644 /made/share/agentbox/agentbox-sshd.yaml /etc/agentbox/agentbox-sshd.yaml
 # A pod's init container copies it, readable here, to where the box's container runs it from, unreadable there.
-COPY --from=build --chmod=0755 /made/bin/agent-box /usr/lib/agentbox/agent-box
+COPY --from=programs --chmod=0755 /made/bin/agent-box /usr/lib/agentbox/agent-box
 USER 1001:1001
 EXPOSE 2222
 ENTRYPOINT ["/usr/bin/agentbox-sshd"]
 CMD ["--config", "/etc/agentbox/agentbox-sshd.yaml"]
 
-FROM runtime AS operator
+# Started by hand it is an MCP server on its standard input and output; a pod starts its own.
+FROM base AS box
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends ca-certificates file less procps \
+ && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/*
+COPY --from=programs --chmod=0711 /made/bin/agent-box /usr/bin/agent-box
+WORKDIR /workspace
+USER 1000:1000
+ENTRYPOINT ["/usr/bin/agent-box"]
+
+FROM box AS box-full
+USER 0:0
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends \
+      curl diffutils fd-find git jq make nodejs openssh-client patch python3 python3-pip python3-venv ripgrep tree unzip xz-utils zip \
+ && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/*
+USER 1000:1000
+
+FROM libraries AS operator
 RUN apt-get update \
  && apt-get install -y --no-install-recommends bubblewrap ca-certificates libcurl4 openssh-client \
- && rm -rf /var/lib/apt/lists/*
-COPY --from=build /made/ /usr/
+ && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/*
+COPY --from=programs /made/ /usr/
+USER 1001:1001
 ENTRYPOINT ["/usr/bin/agentbox-provision"]

@@ -24,14 +24,15 @@ def output_of(*words, **arguments):
 
 
 class Packages:
-    """Whose a file is."""
+    """Whose a file is, below ROOT."""
 
-    def __init__(self):
+    def __init__(self, root=Path("/")):
         self.owner = {}
-        for listing in Path("/var/lib/dpkg/info").glob("*.list"):
+        database = root / "var/lib/dpkg"
+        for listing in (database / "info").glob("*.list"):
             for path in listing.read_text(encoding="utf-8").splitlines():
                 self.owner.setdefault(path, listing.stem)
-        told = output_of("dpkg-query", "-W", "-f", "${binary:Package} ${Version} ${Architecture} ${source:Package}\n")
+        told = output_of("dpkg-query", "--admindir", str(database), "-W", "-f", "${binary:Package} ${Version} ${Architecture} ${source:Package}\n")
         self.facts = {words[0]: words[1:] for words in (line.split(" ") for line in told.splitlines())}
 
     def of(self, path):
@@ -85,6 +86,15 @@ def package(name, packages, distribution):
     }
 
 
+def program_entry(name, data, version):
+    return {
+        "SPDXID": spdx_id(name), "name": name, "versionInfo": version, "downloadLocation": "NOASSERTION",
+        "filesAnalyzed": False, "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0",
+        "copyrightText": "NOASSERTION", "primaryPackagePurpose": "APPLICATION",
+        "checksums": [{"algorithm": "SHA256", "checksumValue": hashlib.sha256(data).hexdigest()}],
+    }
+
+
 def spdx_id(name):
     return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", name)
 
@@ -97,12 +107,7 @@ def main(build, stage, version):
     for program in PROGRAMS:
         data = (stage / "bin" / program).read_bytes()
         whole.update(data)
-        document.append({
-            "SPDXID": spdx_id(program), "name": program, "versionInfo": version, "downloadLocation": "NOASSERTION",
-            "filesAnalyzed": False, "licenseConcluded": "Apache-2.0", "licenseDeclared": "Apache-2.0",
-            "copyrightText": "NOASSERTION", "primaryPackagePurpose": "APPLICATION",
-            "checksums": [{"algorithm": "SHA256", "checksumValue": hashlib.sha256(data).hexdigest()}],
-        })
+        document.append(program_entry(program, data, version))
         groups = {
             "STATIC_LINK": {packages.of(path) for path in linked(build, program) if not path.startswith(str(build))},
             "DYNAMIC_LINK": {packages.of(path) for path in loaded(stage / "bin" / program)},
