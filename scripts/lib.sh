@@ -49,8 +49,9 @@ check_preset() {
 # The newest of NAME and NAME-14: Debian 12 names clang's tools with their version.
 clang_tool() { command -v "$1-14" || command -v "$1"; }
 
+# AGENTBOX_PROVISION=OFF: without agentbox-provision.
 configure() {
-  local preset=$1 extra=()
+  local preset=$1 extra=(-DAGENTBOX_PROVISION="${AGENTBOX_PROVISION:-ON}")
   if have ccache; then extra+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
   if [ "$preset" = fuzz ]; then extra+=(-DCMAKE_CXX_COMPILER="$(clang_tool clang++)"); fi
   (cd "$top" && cmake --preset "$preset" "${extra[@]}" >&2)
