@@ -65,6 +65,14 @@ std::string tidy(std::string_view relative) {
   return result;
 }
 
+Argument path_argument(const char* name, const char* description) {
+  return {.name = name,
+          .description = description,
+          .required = true,
+          .min_length = 1,
+          .max_length = kMaxPathBytes};
+}
+
 }  // namespace
 
 bool is_temporary_name(std::string_view name) { return name.starts_with(kTemporaryPrefix); }
@@ -212,11 +220,13 @@ std::string file_uri(const BoxPath& path, const RootNames& names) {
 }
 
 Argument file_path_argument() {
-  return {.name = "path",
-          .description = "Relative to the workspace, or absolute inside it.",
-          .required = true,
-          .min_length = 1,
-          .max_length = kMaxPathBytes};
+  return path_argument("path", "Relative to the workspace, or absolute inside it.");
+}
+
+Argument source_argument() { return path_argument("source", "Existing path."); }
+
+Argument destination_argument() {
+  return path_argument("destination", "New path; parents are created.");
 }
 
 }  // namespace agentbox::mcp

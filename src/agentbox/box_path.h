@@ -47,6 +47,9 @@ struct RootNames {
 
 /// The argument `path` of every tool that works on one file.
 [[nodiscard]] Argument file_path_argument();
+/// Of what is moved or copied.
+[[nodiscard]] Argument source_argument();
+[[nodiscard]] Argument destination_argument();
 
 /// The absolute name of PATH in bytes: "." components and doubled slashes are gone.
 [[nodiscard]] std::string absolute_path(const BoxPath& path, const RootNames& names);

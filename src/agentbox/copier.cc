@@ -178,17 +178,7 @@ ToolError Copier::fault(int number) const {
   if (number == EEXIST && !request_.overwrite) {
     return taken();
   }
-  ToolError error = os_error("copy to", destination_shown_, number == EEXIST ? ENOTEMPTY : number);
-  if (number == EISDIR) {
-    error.hint = "The destination is a folder: name the file in it";
-  } else if (number == ENOTDIR) {
-    error.hint = "The destination is a file, and a folder does not replace a file";
-  } else if (number == ENOTEMPTY || number == EEXIST) {
-    error.hint = "Folders are not merged: choose a name that is free";
-  } else if (number == EBUSY) {
-    error.hint = "Something is mounted there";
-  }
-  return error;
+  return replace_error("copy to", destination_shown_, number);
 }
 
 std::optional<ToolError> Copier::copy() {

@@ -129,18 +129,8 @@ ToolError Mover::fault(int number) const {
             .hint = "Choose a destination outside it",
             .path = source_shown_};
   }
-  ToolError error = os_error("move", source_shown_ + " to " + destination_shown_,
-                             number == EEXIST ? ENOTEMPTY : number);
+  ToolError error = replace_error("move", source_shown_ + " to " + destination_shown_, number);
   error.path = destination_shown_;
-  if (number == EISDIR) {
-    error.hint = "The destination is a folder: name the file in it";
-  } else if (number == ENOTDIR) {
-    error.hint = "The destination is a file, and a folder does not replace a file";
-  } else if (number == ENOTEMPTY || number == EEXIST) {
-    error.hint = "Folders are not merged: choose a name that is free";
-  } else if (number == EBUSY) {
-    error.hint = "One of the two is a mount point or in use";
-  }
   return error;
 }
 

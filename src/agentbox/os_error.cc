@@ -64,6 +64,21 @@ ToolError os_error(std::string_view doing, std::string_view path, int number) {
           .path = std::string(path)};
 }
 
+ToolError replace_error(std::string_view doing, std::string_view path, int number) {
+  // A folder that is not empty may be told either way.
+  ToolError error = os_error(doing, path, number == EEXIST ? ENOTEMPTY : number);
+  if (number == EISDIR) {
+    error.hint = "The destination is a folder: name the file in it";
+  } else if (number == ENOTDIR) {
+    error.hint = "The destination is a file, and a folder does not replace a file";
+  } else if (number == ENOTEMPTY || number == EEXIST) {
+    error.hint = "Folders are not merged: choose a name that is free";
+  } else if (number == EBUSY) {
+    error.hint = "Something is mounted there, or it is in use";
+  }
+  return error;
+}
+
 ToolError os_error(std::string_view path, const Error& error) {
   if (error.os_errno == 0) {
     return {.code = "INTERNAL", .message = error.what, .path = std::string(path)};

@@ -17,6 +17,9 @@ namespace agentbox::mcp {
 /// NUMBER, with the hint that fits.
 [[nodiscard]] ToolError os_error(std::string_view doing, std::string_view path, int number);
 
+/// The same where what is at PATH was to be replaced: the hint says why that does not go.
+[[nodiscard]] ToolError replace_error(std::string_view doing, std::string_view path, int number);
+
 /// The same for an Error of base; one without errno becomes INTERNAL.
 [[nodiscard]] ToolError os_error(std::string_view path, const Error& error);
 

@@ -9,6 +9,13 @@ namespace agentbox::mcp {
 namespace {
 
 constexpr std::string_view kTerminalType = "TERM=xterm";
+constexpr std::int64_t kDefaultInlineBytes = 30'000;
+constexpr std::int64_t kMaxInlineBytes = 262'144;
+constexpr double kDefaultTimeout = 120;
+constexpr double kMinTimeout = 0.1;
+constexpr double kMaxTimeout = 3600;
+// Below what clients wait for an answer.
+constexpr double kDefaultYield = 50;
 
 ToolError invalid(std::string message, std::string hint) {
   return {.code = "INVALID_ARGUMENT", .message = std::move(message), .hint = std::move(hint)};
@@ -119,6 +126,33 @@ Argument reason_argument() {
   return {.name = "description",
           .description = "One line on why, for whoever reads along.",
           .max_length = 500};
+}
+
+Argument timeout_argument(const char* description) {
+  return {.name = "timeout_seconds",
+          .type = ArgumentType::kNumber,
+          .description = description,
+          .fallback = kDefaultTimeout,
+          .minimum = kMinTimeout,
+          .maximum = kMaxTimeout};
+}
+
+Argument yield_argument() {
+  return {.name = "yield_seconds",
+          .type = ArgumentType::kNumber,
+          .description = "Return after this long even if still running; 0 waits for the end.",
+          .fallback = kDefaultYield,
+          .minimum = 0,
+          .maximum = kMaxTimeout};
+}
+
+Argument inline_bytes_argument() {
+  return {.name = "max_output_bytes",
+          .type = ArgumentType::kInteger,
+          .description = "Inline bytes per stream.",
+          .fallback = kDefaultInlineBytes,
+          .minimum = 0,
+          .maximum = kMaxInlineBytes};
 }
 
 }  // namespace agentbox::mcp

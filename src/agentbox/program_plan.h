@@ -39,4 +39,10 @@ void prepare_for_terminal(std::vector<std::string>& environment, const Arguments
 [[nodiscard]] Argument shell_argument();
 [[nodiscard]] Argument reason_argument();
 
+/// Those that shell_exec and code_execute share: how long what they run may take, how long the call
+/// waits for it, and how much of its output is shown.
+[[nodiscard]] Argument timeout_argument(const char* description);
+[[nodiscard]] Argument yield_argument();
+[[nodiscard]] Argument inline_bytes_argument();
+
 }  // namespace agentbox::mcp

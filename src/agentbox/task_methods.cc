@@ -2,13 +2,12 @@
 #include "agentbox/task_methods.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <utility>
 
-#include "agentbox/job_id.h"
 #include "agentbox/jsonrpc.h"
+#include "agentbox/page_cursor.h"
 #include "agentbox/task_wishes.h"
 #include "agentbox/tasks.h"
 #include "agentbox/timestamps.h"
@@ -28,6 +27,8 @@ constexpr int kPollMs = 1000;
 constexpr milliseconds kWaitTurn{60'000};
 // Of one reply.
 constexpr std::size_t kTasksAPage = 100;
+// What its cursors are of.
+constexpr std::string_view kTaskList = "tasks";
 
 std::string_view status_name(TaskStatus status) {
   switch (status) {
@@ -150,32 +151,23 @@ MethodReply get_result(const MethodCall& call, CallContext& context) {
   return reply;
 }
 
-// Where a page ended: its last task's time and id, so that it holds whatever comes and goes.
-std::string cursor_after(const Task& task) {
-  return std::to_string(task.job.started_ms) + "." + task.id;
-}
-
-std::optional<std::pair<std::int64_t, std::string>> read_cursor(std::string_view cursor) {
-  std::pair<std::int64_t, std::string> place;
-  const auto [end, problem] =
-      std::from_chars(cursor.data(), cursor.data() + cursor.size(), place.first);
-  const auto used = static_cast<std::size_t>(end - cursor.data());
-  if (problem != std::errc() || used >= cursor.size() || cursor[used] != '.' || place.first < 0 ||
-      !is_job_id(cursor.substr(used + 1))) {
-    return std::nullopt;
-  }
-  place.second = cursor.substr(used + 1);
-  return place;
+// Orders tasks as the list has them, and holds whatever comes and goes: digits of one width compare
+// as numbers do.
+std::string place_of(const Task& task) {
+  std::string started = std::to_string(std::max<std::int64_t>(task.job.started_ms, 0));
+  constexpr std::size_t kDigits = 19;
+  started.insert(0, kDigits - std::min(kDigits, started.size()), '0');
+  return started + task.id;
 }
 
 MethodReply list_tasks(const MethodCall& call, CallContext& context) {
   if (auto refused = refuse_dialect(call, "tasks/list")) {
     return *std::move(refused);
   }
-  std::optional<std::pair<std::int64_t, std::string>> after;
+  std::optional<std::string> after;
   if (const Json* cursor = find_member(call.params, "cursor"); cursor && !cursor->is_null()) {
     const std::string* text = find_string(call.params, "cursor");
-    after = text == nullptr ? std::nullopt : read_cursor(*text);
+    after = text == nullptr ? std::nullopt : read_page_cursor(kTaskList, *text);
     if (!after) {
       return invalid("unknown cursor; list again without one");
     }
@@ -185,11 +177,11 @@ MethodReply list_tasks(const MethodCall& call, CallContext& context) {
   OrderedJson& page = reply.result["tasks"] = OrderedJson::array();
   std::optional<Task> last;
   for (Task& task : tasks.list()) {
-    if (after && std::pair(task.job.started_ms, task.id) >= *after) {
+    if (after && place_of(task) >= *after) {
       continue;
     }
     if (page.size() == kTasksAPage) {
-      reply.result["nextCursor"] = cursor_after(*last);
+      reply.result["nextCursor"] = make_page_cursor(kTaskList, place_of(*last));
       break;
     }
     page.push_back(task_json(task, call.version));

@@ -17,18 +17,11 @@
 namespace agentbox::mcp {
 namespace {
 
-constexpr std::int64_t kDefaultInlineBytes = 30'000;
-constexpr std::int64_t kMaxInlineBytes = 262'144;
 constexpr std::size_t kMaxInlineImages = 4;
 constexpr std::size_t kMaxInlineImageBytes = 5UL << 20;
 // A text takes at most this many times its size in a reply, escapes and all.
 constexpr std::size_t kTextCost = 8;
 constexpr std::size_t kFrameBytes = 64UL << 10;
-constexpr double kDefaultTimeout = 120;
-constexpr double kMinTimeout = 0.1;
-constexpr double kMaxTimeout = 3600;
-// Below what clients wait for an answer.
-constexpr double kDefaultYield = 50;
 
 ToolError busy(const ContextStatus& status, const std::string& id) {
   OrderedJson details;
@@ -159,24 +152,9 @@ Tool code_execute_tool() {
        .fallback = std::string_view("python"),
        .choices = {"python", "node", "bash"}},
       {.name = "context_id", .description = "Context id or name.", .max_length = 64},
-      {.name = "timeout_seconds",
-       .type = ArgumentType::kNumber,
-       .description = "Interrupt after this long; the state is kept if the code reacts to it.",
-       .fallback = kDefaultTimeout,
-       .minimum = kMinTimeout,
-       .maximum = kMaxTimeout},
-      {.name = "yield_seconds",
-       .type = ArgumentType::kNumber,
-       .description = "Return after this long even if still running; 0 waits for the end.",
-       .fallback = kDefaultYield,
-       .minimum = 0,
-       .maximum = kMaxTimeout},
-      {.name = "max_output_bytes",
-       .type = ArgumentType::kInteger,
-       .description = "Inline bytes per stream.",
-       .fallback = kDefaultInlineBytes,
-       .minimum = 0,
-       .maximum = kMaxInlineBytes},
+      timeout_argument("Interrupt after this long; the state is kept if the code reacts to it."),
+      yield_argument(),
+      inline_bytes_argument(),
       {.name = "images",
        .description = "inline: as image blocks; path: only the paths of their files.",
        .fallback = std::string_view("inline"),

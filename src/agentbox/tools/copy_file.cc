@@ -59,16 +59,8 @@ Tool copy_file_tool() {
       "links are kept; the new "
       "name has all of it or does not exist. Directories are never merged.";
   tool.arguments = {
-      {.name = "source",
-       .description = "Existing path.",
-       .required = true,
-       .min_length = 1,
-       .max_length = kMaxPathBytes},
-      {.name = "destination",
-       .description = "New path; parents are created.",
-       .required = true,
-       .min_length = 1,
-       .max_length = kMaxPathBytes},
+      source_argument(),
+      destination_argument(),
       {.name = "recursive",
        .type = ArgumentType::kBoolean,
        .description = "Copy directories.",

@@ -52,16 +52,8 @@ Tool move_file_tool() {
       "Move or rename a file or folder. Replaces an existing file unless overwrite is false; "
       "never merges folders. A link is moved itself, not what it leads to.";
   tool.arguments = {
-      {.name = "source",
-       .description = "Existing path.",
-       .required = true,
-       .min_length = 1,
-       .max_length = kMaxPathBytes},
-      {.name = "destination",
-       .description = "New path; parents are created.",
-       .required = true,
-       .min_length = 1,
-       .max_length = kMaxPathBytes},
+      source_argument(),
+      destination_argument(),
       {.name = "overwrite",
        .type = ArgumentType::kBoolean,
        .description = "Replace an existing destination file.",

@@ -18,13 +18,6 @@ namespace agentbox::mcp {
 namespace {
 
 constexpr std::size_t kMaxStdinBytes = 4UL << 20;
-constexpr std::int64_t kDefaultInlineBytes = 30'000;
-constexpr std::int64_t kMaxInlineBytes = 262'144;
-constexpr double kDefaultTimeout = 120;
-constexpr double kMinTimeout = 0.1;
-constexpr double kMaxTimeout = 3600;
-// Below what clients wait for an answer.
-constexpr double kDefaultYield = 50;
 
 constexpr std::string_view kOutputSchema = R"({"type":"object","properties":{
 "status":{"type":"string","description":"exited, running, timed_out, killed or cancelled.","enum":["exited","running","timed_out","killed","cancelled"]},
@@ -301,18 +294,8 @@ Tool shell_exec_tool() {
       command_argument(),
       words_argument(),
       folder_argument(),
-      {.name = "timeout_seconds",
-       .type = ArgumentType::kNumber,
-       .description = "Kill the whole process tree after this long.",
-       .fallback = kDefaultTimeout,
-       .minimum = kMinTimeout,
-       .maximum = kMaxTimeout},
-      {.name = "yield_seconds",
-       .type = ArgumentType::kNumber,
-       .description = "Return after this long even if still running; 0 waits for the end.",
-       .fallback = kDefaultYield,
-       .minimum = 0,
-       .maximum = kMaxTimeout},
+      timeout_argument("Kill the whole process tree after this long."),
+      yield_argument(),
       environment_argument(),
       {.name = "stdin",
        .description = "Data for standard input; without it stdin is empty.",
@@ -330,12 +313,7 @@ Tool shell_exec_tool() {
        .type = ArgumentType::kBoolean,
        .description = "Send stderr into stdout, in order.",
        .fallback = false},
-      {.name = "max_output_bytes",
-       .type = ArgumentType::kInteger,
-       .description = "Inline bytes per stream.",
-       .fallback = kDefaultInlineBytes,
-       .minimum = 0,
-       .maximum = kMaxInlineBytes},
+      inline_bytes_argument(),
       reason_argument(),
       {.name = "tty",
        .type = ArgumentType::kBoolean,
