@@ -367,6 +367,15 @@ def test_a_pod_that_fails_is_not_waited_for(cluster):
     assert "PodFailed: exit code 1\\x1b[2J" in message
 
 
+def test_what_keeps_a_pod_from_running_is_said_in_seconds(cluster):
+    cluster.controller = False
+    waiting = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "nobody/has:it"'}
+    cluster.put("pods", {"metadata": {"name": "demo"}, "status": {
+        "phase": "Pending", "containerStatuses": [{"name": "box", "state": {"waiting": waiting}}]}})
+    message = refused(1, cluster, "create", "demo", "--kubernetes")
+    assert 'container box: ImagePullBackOff: Back-off pulling image "nobody/has:it"' in message
+
+
 def test_a_pod_with_something_put_into_it_is_suspended(cluster):
     cluster.webhook = lambda pod: pod["spec"]["containers"].append({"name": "sidecar", "image": "x"})
     message = refused(4, cluster, "create", "demo", "--kubernetes")

@@ -16,6 +16,7 @@
 #include "provision/keys.h"
 #include "provision/kube/door_log.h"
 #include "provision/kube/manifests.h"
+#include "provision/kube/pod_wait.h"
 #include "provision/proof.h"
 
 namespace agentbox::provision::kube {
@@ -254,6 +255,7 @@ Done KubeBackend::make(const BoxName& name, const KubeSpec& spec, const WantedBo
 
 Done KubeBackend::wait_running(const BoxName& name) const {
   log::info("waiting for the box to be ready", {{"name", name.text()}});
+  std::string pod = name.text();
   const auto judge = [&](const Json* object) -> Answer<Client::Verdict> {
     if (object == nullptr) {
       return Failure{Exit::kFailed,
@@ -265,13 +267,16 @@ Done KubeBackend::wait_running(const BoxName& name) const {
       return Failure{Exit::kFailed, "box " + name.text() + " does not start: " + facts.reason,
                      "kubectl describe pod " + name.text() + " says more; then delete the box"};
     }
+    pod = facts.pod;
     Client::Verdict verdict{facts.state == State::kRunning, "readiness (" + facts.reason + ")", {}};
     if (facts.may_recover) {
       verdict.no_later_than = steady_clock::now() + kRecoveryTime;
     }
     return verdict;
   };
-  return client_->wait(kSandboxes, name.text(), judge, steady_clock::now() + kReadyTime);
+  return wait_minding_pod(
+      *client_, kSandboxes, name.text(), [&] { return pod; }, judge,
+      steady_clock::now() + kReadyTime);
 }
 
 Done KubeBackend::wait_suspended(const BoxName& name) const {
