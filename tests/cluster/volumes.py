@@ -12,6 +12,8 @@ from api import Api, Resource, Watched, Work
 CLAIMS = Resource("v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 VOLUMES = Resource("v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 CLASS = "test"
+# The scheduler's word that a pod of this claim has a node.
+SELECTED = "volume.kubernetes.io/selected-node"
 UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "": 1}
 # What ext4 needs to be one.
 LEAST = 4 * 2**20
@@ -66,7 +68,8 @@ class Provisioner:
             self.api.delete(VOLUMES, None, name)
         elif claim is None and volume is None:
             remove_file_system(name)
-        elif claim is not None and volume is None and claim["spec"].get("storageClassName") == CLASS:
+        elif claim is not None and volume is None and claim["spec"].get("storageClassName") == CLASS \
+                and SELECTED in claim["metadata"].get("annotations", {}):
             self.provide(claim, name)
 
     def provide(self, claim, name):
