@@ -53,6 +53,11 @@ FROM base AS box
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates file less procps \
  && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/*
+# Nothing of ours asks who a user is, but ssh and others that an agent may run do.
+RUN echo 'agent:x:1000:1000:agent:/home/agent:/bin/bash' >>/etc/passwd \
+ && echo 'agent:x:1000:' >>/etc/group \
+ && mkdir -p /home/agent /workspace \
+ && chown 1000:1000 /home/agent /workspace
 COPY --from=programs --chmod=0711 /made/bin/agent-box /usr/bin/agent-box
 WORKDIR /workspace
 USER 1000:1000
