@@ -92,7 +92,14 @@ ToolError os_error(std::string_view path, const Error& error) {
 
 ToolError spawn_failed(std::string_view program, int number) {
   std::string hint;
-  if (number == ENOENT || number == EACCES) {
+  std::string_view before;
+  if (number == ENOENT && program == "sh") {
+    // An image without a distribution: another shell is not there either.
+    before = "there is no shell in this box: ";
+    hint =
+        "Give the program as command and its words as args, which needs no shell; nor do the "
+        "tools for files";
+  } else if (number == ENOENT || number == EACCES) {
     hint = "Check that the program is installed and executable, or use shell \"sh\"";
   } else if (number == E2BIG) {
     hint =
@@ -103,7 +110,7 @@ ToolError spawn_failed(std::string_view program, int number) {
     hint = "The disk for the output of commands is full: free space and try again";
   }
   return {.code = "SPAWN_FAILED",
-          .message = std::string(program) +
+          .message = std::string(before) + std::string(program) +
                      " could not be started: " + std::generic_category().message(number),
           .hint = std::move(hint)};
 }

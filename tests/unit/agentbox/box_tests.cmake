@@ -8,6 +8,7 @@ agentbox_unit_test(agentbox_box_test
   job_files_test.cc
   journal_test.cc
   keeper_test.cc
+  os_error_test.cc
   patch_test.cc
   race_test.cc
   task_record_test.cc
