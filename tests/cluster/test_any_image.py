@@ -29,7 +29,9 @@ def test_an_image_without_a_shell(own_namespace, tmp_path):
         session.call("write_file", {"path": "a.txt", "content": "text\n"})
         assert "text" in session.text("read_file", {"path": "a.txt"})
         message = session.refused("shell_exec", {"command": "ls"}, "SPAWN_FAILED")
-        assert "/bin/sh" in message and "no shell" in message, message
+        assert "no shell in this box" in message and "args" in message, message
+        program = session.call("shell_exec", {"command": "/agentbox/bin/agent-box", "args": ["--version"]})
+        assert program["stdout"].startswith("agent-box ")
         assert [each["name"] for each in session.call("list_directory", {"path": "."})["entries"]] == ["a.txt"]
     box.delete()
 
