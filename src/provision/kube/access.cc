@@ -107,7 +107,7 @@ Answer<Kubeconfig> read_kubeconfigs(const ConfigPaths& paths, bool& any) {
   return merge(files);
 }
 
-InCluster pod_facts() {
+InCluster pod_trouble() {
   const std::string folder = kServiceAccount;
   InCluster facts{variable("KUBERNETES_SERVICE_HOST"), variable("KUBERNETES_SERVICE_PORT"),
                   folder + "/token", folder + "/ca.crt", variable("POD_NAMESPACE")};
@@ -204,7 +204,7 @@ Answer<Chosen> find_cluster(const AccessOptions& options) {
   bool any = false;
   AB_TRY(config, read_kubeconfigs(paths, any));
   if (!any) {
-    const InCluster facts = pod_facts();
+    const InCluster facts = pod_trouble();
     if (!facts.host.empty() && ::access(facts.token_file.c_str(), R_OK) == 0) {
       return advise(choose_in_cluster(facts, options.overrides),
                     "run it in a pod with a service "

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/log.h"
-#include "provision/kube/pod_facts.h"
+#include "provision/kube/pod_trouble.h"
 
 namespace agentbox::provision::kube {
 namespace {

@@ -1,5 +1,5 @@
-// pure: see pod_facts.h.
-#include "provision/kube/pod_facts.h"
+// pure: see pod_trouble.h.
+#include "provision/kube/pod_trouble.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "provision/kube/pod_facts.h"
+#include "provision/kube/pod_trouble.h"
 
 #include "base/json.h"
 #include "support/catch.h"
