@@ -25,6 +25,7 @@
 #include "agentbox/job_host.h"
 #include "agentbox/limits.h"
 #include "agentbox/method_table.h"
+#include "agentbox/reach.h"
 #include "agentbox/server.h"
 #include "agentbox/settings.h"
 #include "agentbox/spawner.h"
@@ -46,6 +47,7 @@ void print_help() {
   std::string text =
       "Usage: agent-box              serve the Model Context Protocol on stdin and stdout\n"
       "       agent-box spawner ...  start one such server per session (see spawner --help)\n"
+      "       agent-box reach ...    try which addresses answer from here: [ADDRESS PORT]...\n"
       "       agent-box --version | --help\n"
       "\n"
       "Environment: AGENTBOX_WORKSPACE (else MCP_WORKSPACE, AGENTBOX_ROOT, /workspace), "
@@ -223,6 +225,9 @@ int run(std::span<char*> arguments) {
     const std::string_view first = arguments[1];
     if (first == "spawner") {
       return run_spawner(arguments.subspan(2));
+    }
+    if (first == "reach") {
+      return run_reach(arguments.subspan(2));
     }
     if (first == "task-host") {
       return run_task_host();

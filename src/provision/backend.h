@@ -11,6 +11,7 @@
 #include "provision/contact.h"
 #include "provision/key_change.h"
 #include "provision/logs.h"
+#include "provision/neighbours.h"
 #include "provision/report.h"
 
 namespace agentbox::provision {
@@ -59,6 +60,12 @@ class Backend {
   /// The box as it is known now, and the way to it from here. Nothing is connected yet. It borrows
   /// the backend.
   [[nodiscard]] virtual Answer<Contact> contact(const BoxName& name) const = 0;
+
+  /// Whether its boxes have a network of their own, whose policy can be tried.
+  [[nodiscard]] virtual bool has_network() const = 0;
+  /// What code in the box must not reach. NAMESERVERS are those that the box itself sees.
+  [[nodiscard]] virtual Answer<std::vector<Neighbour>> neighbours(
+      const BoxName& name, const std::vector<std::string>& nameservers) const = 0;
 
   /// The ends of the box's logs: door, box and audit; LINES of each are wanted.
   [[nodiscard]] virtual Answer<std::vector<LogTail>> logs(const BoxName& name,

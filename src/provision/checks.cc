@@ -8,11 +8,14 @@ namespace {
 
 constexpr std::string_view kSeeLogs = "see `agentbox-provision logs NAME`";
 constexpr std::string_view kResumeIt = "run `agentbox-provision resume NAME`";
+constexpr std::string_view kNoPolicy =
+    "does the cluster's network plugin enforce NetworkPolicy at all? Else find the policy that "
+    "lets the pod out: kubectl get networkpolicy";
 constexpr std::string_view kSeeDoctor = "run `agentbox-provision doctor NAME`";
 
-constexpr std::array<CheckFacts, 29> kChecks = {{
+constexpr std::array<CheckFacts, 44> kChecks = {{
     {CheckId::kCreate, Suite::kVerify, "create", kSeeLogs},
-    {CheckId::kKeys, Suite::kBoth, "keys",
+    {CheckId::kKeys, Suite::kAll, "keys",
      "run `agentbox-provision rotate NAME`, or put the private key back where it was"},
     {CheckId::kSession1Opens, Suite::kVerify, "session 1 opens", kSeeDoctor},
     {CheckId::kListEmpty, Suite::kVerify, "list_blobs is empty", "look into the workspace"},
@@ -31,6 +34,14 @@ constexpr std::array<CheckFacts, 29> kChecks = {{
      "remove the file agentbox-verify-*.bin from the workspace"},
     {CheckId::kSession2Ends, Suite::kVerify, "session 2 ends", kSeeLogs},
     {CheckId::kDelete, Suite::kVerify, "delete", "run `agentbox-provision delete NAME` again"},
+    {CheckId::kApiHidden, Suite::kInCluster, "the cluster's API cannot be reached from inside",
+     kNoPolicy},
+    {CheckId::kMetadataHidden, Suite::kInCluster,
+     "the cloud's metadata cannot be reached from inside", kNoPolicy},
+    {CheckId::kKubeletHidden, Suite::kInCluster, "the kubelet cannot be reached from inside",
+     kNoPolicy},
+    {CheckId::kOtherBoxHidden, Suite::kInCluster, "another box cannot be reached from inside",
+     kNoPolicy},
     {CheckId::kPrograms, Suite::kDoctor, "programs",
      "build all programs (scripts/build), or name their folder with --programs"},
     {CheckId::kUsers, Suite::kDoctor, "users", "run scripts/quickstart, which makes them"},
@@ -47,14 +58,39 @@ constexpr std::array<CheckFacts, 29> kChecks = {{
      "see what listens on the port (ss -ltnp) and `agentbox-provision logs NAME`"},
     {CheckId::kPin, Suite::kDoctor, "known_hosts holds the pin and nothing else",
      "suspend and resume the box: that writes it anew"},
-    {CheckId::kGone, Suite::kDoctor, "keys that are gone are refused",
+    {CheckId::kGone, Suite::kDoctors, "keys that are gone are refused",
      "run the rotate or revoke again that took them away"},
-    {CheckId::kLogin, Suite::kDoctor, "a session opens and its tools answer", kSeeLogs},
-    {CheckId::kClock, Suite::kDoctor, "clocks agree", "set the clock: keys expire by it"},
+    {CheckId::kLogin, Suite::kDoctors, "a session opens and its tools answer", kSeeLogs},
+    {CheckId::kClock, Suite::kDoctors, "clocks agree", "set the clock: keys expire by it"},
     {CheckId::kWall, Suite::kDoctor, "the box sees nothing of the operator's",
      "where it sees something: suspend the box, its wall does not hold"},
     {CheckId::kAudit, Suite::kDoctor, "the audit log is whole",
      "find out who changed it: `agentbox-provision audit-log verify --box NAME` shows where"},
+    {CheckId::kClusterApi, Suite::kClusterDoctor, "the cluster answers",
+     "is the kubeconfig this cluster's, and its credential still valid?"},
+    {CheckId::kClusterRights, Suite::kClusterDoctor, "we may look at the box",
+     "give this account what `agentbox-provision rbac doctor` prints"},
+    {CheckId::kClusterServes, Suite::kClusterDoctor, "the cluster serves Sandboxes",
+     "install agent-sandbox v0.5 or later"},
+    {CheckId::kController, Suite::kClusterDoctor, "the controller acts on the Sandbox",
+     "look at the agent-sandbox controller's own pod and log, and at kubectl describe sandbox "
+     "NAME"},
+    {CheckId::kPolicy, Suite::kClusterDoctor,
+     "the network policy selects the pod and lets the door's port in",
+     "run the create again that made the box: it puts the policy back"},
+    {CheckId::kImages, Suite::kClusterDoctor, "the images are there",
+     "bring the image to where the cluster pulls from, or create the box with another one"},
+    {CheckId::kPod, Suite::kClusterDoctor, "the pod runs",
+     "kubectl describe pod NAME says more; suspend and resume make a new one"},
+    {CheckId::kPodAsAsked, Suite::kClusterDoctor, "the pod is what was asked for",
+     "find out which admission webhook changes pods; suspend the box until then"},
+    {CheckId::kPodKeys, Suite::kClusterDoctor, "the pod has the newest keys",
+     "look at the agent-sandbox controller; suspend and resume bring the keys too"},
+    {CheckId::kHostKeyPin, Suite::kClusterDoctor, "the host key is the one that is pinned here",
+     "ask who made the box anew, or evicted it; only then forget the pin"},
+    {CheckId::kClusterDoor, Suite::kClusterDoctor, "the door answers with the pinned host key",
+     "from outside the cluster add --port-forward; else see the checks above and "
+     "`agentbox-provision logs NAME`"},
 }};
 
 constexpr bool in_order() {
@@ -76,7 +112,7 @@ const CheckFacts& facts_of(CheckId id) { return kChecks[static_cast<std::size_t>
 std::vector<CheckId> checks_of(Suite suite) {
   std::vector<CheckId> ids;
   for (const CheckFacts& facts : kChecks) {
-    if (facts.suite == suite || facts.suite == Suite::kBoth) {
+    if ((static_cast<unsigned>(facts.suite) & static_cast<unsigned>(suite)) != 0) {
       ids.push_back(facts.id);
     }
   }

@@ -26,6 +26,11 @@ enum class CheckId : std::uint8_t {
   kBlobRemoved,
   kSession2Ends,
   kDelete,
+  // What code in a box must not reach.
+  kApiHidden,
+  kMetadataHidden,
+  kKubeletHidden,
+  kOtherBoxHidden,
   // What can be wrong with one that is there.
   kPrograms,
   kUsers,
@@ -41,10 +46,29 @@ enum class CheckId : std::uint8_t {
   kClock,
   kWall,
   kAudit,
+  // The same of one in a cluster: each hop from here to it by itself.
+  kClusterApi,
+  kClusterRights,
+  kClusterServes,
+  kController,
+  kPolicy,
+  kImages,
+  kPod,
+  kPodAsAsked,
+  kPodKeys,
+  kHostKeyPin,
+  kClusterDoor,
 };
 
-/// Who runs a check.
-enum class Suite : std::uint8_t { kVerify, kDoctor, kBoth };
+/// Who runs a check, as bits: doctor of a box on this machine and of one in a cluster are two.
+enum class Suite : std::uint8_t {
+  kVerify = 1,
+  kDoctor = 2,
+  kClusterDoctor = 4,
+  kDoctors = kDoctor | kClusterDoctor,
+  kInCluster = kVerify | kClusterDoctor,
+  kAll = kVerify | kDoctors,
+};
 
 struct CheckFacts {
   CheckId id;

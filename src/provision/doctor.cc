@@ -10,10 +10,10 @@
 #include <functional>
 #include <optional>
 
-#include "base/log.h"
 #include "base/text.h"
 #include "provision/account.h"
 #include "provision/audit_log.h"
+#include "provision/check_run.h"
 #include "provision/host.h"
 #include "provision/key_change.h"
 #include "provision/places.h"
@@ -31,21 +31,16 @@ constexpr std::chrono::seconds kStep{15};
 /// Less room than this and the next file of any size is the last.
 constexpr std::uint64_t kLeastFreeBytes = 256ULL << 20U;
 constexpr std::uint64_t kLeastFreeFiles = 1000;
-/// Both clocks are this machine's; what lies between is the time the question took.
+/// What may lie between is the time the question took.
 constexpr std::int64_t kMostClockSeconds = 5;
 /// A side that had to be started again this often is ill, though it runs now.
 constexpr std::uint64_t kManyRestarts = 5;
 /// Of what is said of one file.
 constexpr std::size_t kMaxHow = 400;
 
-using Outcome = Answer<std::string>;
+using Outcome = CheckRun::Outcome;
 
-Failure failed(std::string why) { return Failure{Exit::kCheckFailed, std::move(why), {}}; }
-
-// A check that cannot be made here, and why.
-struct Skip {
-  std::string why;
-};
+Failure failed(std::string why) { return check_failed(std::move(why)); }
 
 class Examination {
  public:
@@ -81,7 +76,7 @@ class Examination {
     check(CheckId::kAudit, [&] { return audit(); });
   }
   [[nodiscard]] Report report() const {
-    return checks_report(record().name.text(), done_, "is well", "is NOT well");
+    return checks_report(record().name.text(), run_.done(), "is well", "is NOT well");
   }
 
  private:
@@ -89,17 +84,7 @@ class Examination {
 
   void check(CheckId id, const std::function<Outcome()>& what,
              const std::optional<Skip>& skip = std::nullopt) {
-    if (skip) {
-      done_.push_back({id, CheckOutcome::kSkipped, skip->why});
-      return;
-    }
-    log::info("doctor", {{"check", std::string(facts_of(id).title)}});
-    auto outcome = what();
-    done_.push_back({id, outcome.ok() ? CheckOutcome::kPassed : CheckOutcome::kFailed,
-                     outcome.ok() ? *outcome : said_by(outcome.error())});
-  }
-  static std::string said_by(const Failure& failure) {
-    return failure.message + (failure.next.empty() ? "" : " (" + failure.next + ")");
+    run_.check(id, what, skip);
   }
 
   [[nodiscard]] std::optional<Skip> suspended() const {
@@ -260,19 +245,7 @@ class Examination {
     const std::string* version = find_string(value, "version");
     return "agent-box " + escape_text(version == nullptr ? "" : *version, 40);
   }
-  Outcome clock() {
-    AB_TRY(text, run_program(*session_, "date", {"+%s"}));
-    const std::string number = text.substr(0, text.find('\n'));
-    const auto there = parse_decimal(number);
-    const auto here = std::chrono::duration_cast<std::chrono::seconds>(
-                          std::chrono::system_clock::now().time_since_epoch())
-                          .count();
-    if (!there.ok() || std::abs(static_cast<std::int64_t>(*there) - here) > kMostClockSeconds) {
-      return failed("the box says " + escape_text(number, 40) + ", here it is " +
-                    std::to_string(here));
-    }
-    return std::string();
-  }
+  Outcome clock() { return clocks_agree(*session_); }
   Outcome wall() {
     const auto places = hidden_places(backend_.store(), record());
     auto looked = seen_from_inside(*session_, places);
@@ -294,10 +267,24 @@ class Examination {
   BoxView view_;
   BoxPaths paths_;
   std::optional<McpClient> session_;
-  std::vector<CheckDone> done_;
+  CheckRun run_{"doctor"};
 };
 
 }  // namespace
+
+Answer<std::string> clocks_agree(McpClient& session) {
+  AB_TRY(text, run_program(session, "date", {"+%s"}));
+  const std::string number = text.substr(0, text.find('\n'));
+  const auto there = parse_decimal(number);
+  const auto here = std::chrono::duration_cast<std::chrono::seconds>(
+                        std::chrono::system_clock::now().time_since_epoch())
+                        .count();
+  if (!there.ok() || std::abs(static_cast<std::int64_t>(*there) - here) > kMostClockSeconds) {
+    return failed("the box says " + escape_text(number, 40) + ", here it is " +
+                  std::to_string(here));
+  }
+  return std::string();
+}
 
 Answer<Report> doctor(const LocalBackend& backend, const BoxName& name) {
   AB_TRY(view, backend.view(name, true));

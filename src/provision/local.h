@@ -47,6 +47,11 @@ class LocalBackend final : public Backend {
   [[nodiscard]] Answer<BoxView> view(const BoxName& name, bool probe) const override;
   [[nodiscard]] Answer<std::vector<BoxView>> views() const override;
   [[nodiscard]] Answer<Contact> contact(const BoxName& name) const override;
+  [[nodiscard]] bool has_network() const override { return false; }
+  [[nodiscard]] Answer<std::vector<Neighbour>> neighbours(
+      const BoxName& /*name*/, const std::vector<std::string>& /*nameservers*/) const override {
+    return std::vector<Neighbour>();
+  }
   [[nodiscard]] Answer<std::vector<LogTail>> logs(const BoxName& name,
                                                   std::uint64_t lines) const override;
 

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "provision/interrupt.h"
 #include "provision/mcp_client.h"
+#include "provision/network_trial.h"
 #include "provision/proof.h"
 #include "provision/tools.h"
 
@@ -200,6 +201,18 @@ class Loop {
     return std::string("same port, host key and keys");
   }
 
+  // All of them are tried at once, and each is told.
+  void try_network() {
+    if (!passed_ || !session_) {
+      return;
+    }
+    log::info("verify", {{"check", "the network from inside"}});
+    for (CheckDone& done : provision::try_network(backend_, name_, *session_)) {
+      passed_ = passed_ && done.outcome != CheckOutcome::kFailed;
+      checks_.push_back(std::move(done));
+    }
+  }
+
   [[nodiscard]] bool passed() const { return passed_; }
   [[nodiscard]] bool wrote() const { return !sum_.empty(); }
   void drop_session() { session_.reset(); }
@@ -234,6 +247,7 @@ void use_box(Loop& loop, bool new_workspace, bool suspend) {
   loop.check(CheckId::kSession2Opens, [&] { return loop.open(); });
   loop.check(CheckId::kReadBlob, [&] { return loop.read_blob(); });
   loop.check(CheckId::kPull, [&] { return loop.pull(); });
+  loop.try_network();
 }
 
 Report verify_present(const Backend& backend, const Verify& wanted) {

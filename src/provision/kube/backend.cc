@@ -17,6 +17,7 @@
 #include "provision/kube/door_log.h"
 #include "provision/kube/manifests.h"
 #include "provision/kube/pod_wait.h"
+#include "provision/kube/surroundings.h"
 #include "provision/proof.h"
 
 namespace agentbox::provision::kube {
@@ -24,8 +25,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// Lines of the door's stream that are read for each one wanted of its log or audit.
+/// Lines of the door's stream that are read for each one wanted of its log or audit, and at least.
 constexpr std::uint64_t kLinesForOne = 8;
+constexpr std::uint64_t kLeastLines = 500;
 /// Between two proofs of a box that has just been started.
 constexpr int kProofPauseMs = 200;
 
@@ -385,6 +387,14 @@ Contact KubeBackend::contact_with(BoxRecord record, const SandboxFacts& facts) c
   return Contact{std::move(record), dial, kClusterStep, kNameTime};
 }
 
+Answer<std::vector<Neighbour>> KubeBackend::neighbours(
+    const BoxName& name, const std::vector<std::string>& nameservers) const {
+  AB_TRY(facts, look_existing(name));
+  AB_TRY(pods, client_->list(kPods, std::string(kManagedByLabel) + "=" + kManagedBy));
+  const ServerUrl& api = client_->address();
+  return neighbours_of(facts, pods, {api.host, api.port}, nameservers);
+}
+
 Answer<std::vector<LogTail>> KubeBackend::logs(const BoxName& name, std::uint64_t lines) const {
   AB_TRY(facts, look_existing(name));
   const auto read = [&](const std::string& container, std::uint64_t most) {
@@ -394,7 +404,7 @@ Answer<std::vector<LogTail>> KubeBackend::logs(const BoxName& name, std::uint64_
     return client_->pod_log(facts.pod, query);
   };
   // Log and audit of the door share a stream, and what it says is mostly audit.
-  auto door = read("door", lines * kLinesForOne);
+  auto door = read("door", std::max(lines * kLinesForOne, kLeastLines));
   if (!door.ok()) {
     return std::move(door).error();
   }

@@ -51,6 +51,10 @@ class KubeBackend final : public Backend {
   [[nodiscard]] static Answer<std::unique_ptr<KubeBackend>> open(const AccessOptions& options,
                                                                  const Store& state);
 
+  [[nodiscard]] Client& client() const { return *client_; }
+  [[nodiscard]] const Store& store() const { return store_; }
+  [[nodiscard]] Way way() const { return way_; }
+
   [[nodiscard]] Answer<Changed> create(const BoxName& name,
                                        const CreateOptions& options) const override;
   [[nodiscard]] Answer<Changed> suspend(const BoxName& name) const override;
@@ -65,6 +69,9 @@ class KubeBackend final : public Backend {
   [[nodiscard]] Answer<BoxView> view(const BoxName& name, bool probe) const override;
   [[nodiscard]] Answer<std::vector<BoxView>> views() const override;
   [[nodiscard]] Answer<Contact> contact(const BoxName& name) const override;
+  [[nodiscard]] bool has_network() const override { return true; }
+  [[nodiscard]] Answer<std::vector<Neighbour>> neighbours(
+      const BoxName& name, const std::vector<std::string>& nameservers) const override;
   [[nodiscard]] Answer<std::vector<LogTail>> logs(const BoxName& name,
                                                   std::uint64_t lines) const override;
 
@@ -99,6 +106,9 @@ class KubeBackend final : public Backend {
   [[nodiscard]] Done put_keys(Held& held, const KeyChange& change) const;
   [[nodiscard]] Done prove_change(const Held& held, const std::vector<NamedKey>& refused,
                                   KeysDone& done) const;
+  [[nodiscard]] Done replace_pod(Held& held) const;
+  [[nodiscard]] Answer<KeysDone> finish_change(Held held, const std::vector<NamedKey>& gone,
+                                               bool evict, KeysDone done) const;
   [[nodiscard]] Answer<KeysDone> finish(Held held, KeysDone done) const;
   [[nodiscard]] Done try_out(const BoxName& name, const KubeSpec& spec) const;
   [[nodiscard]] Done make(const BoxName& name, const KubeSpec& spec, const WantedBox& wanted,

@@ -7,6 +7,9 @@
 
 #include "base/log.h"
 #include "base/ssh_client.h"
+#include "base/ssh_key.h"
+#include "base/text.h"
+#include "provision/handoff.h"
 #include "provision/key_choice.h"
 #include "provision/keys.h"
 #include "provision/kube/backend.h"
@@ -36,11 +39,6 @@ Status offer_keys(SshClient& connected, const std::vector<NamedKey>& keys,
     }
   }
   return {};
-}
-
-Failure no_eviction() {
-  return Failure{Exit::kUsage, "--evict does not know clusters yet",
-                 "revoke without it; after a leak delete the box and make a new one"};
 }
 
 bool is_listed(const std::vector<std::string>& fingerprints, const std::string& fingerprint) {
@@ -133,6 +131,47 @@ Done KubeBackend::prove_change(const Held& held, const std::vector<NamedKey>& re
   }
 }
 
+// The pod goes, with all that ran in it, and another one comes up with a host key that nobody has
+// seen yet. Between the Secret and the Sandbox the two do not fit: cut short there, the box has no
+// pod, and the next eviction makes both anew.
+Done KubeBackend::replace_pod(Held& held) const {
+  const BoxName& name = held.record.name;
+  const bool ran = held.facts.wants_to_run;
+  log::info("replacing the pod and the host key", {{"name", name.text()}});
+  AB_CHECK(set_mode(name, "Suspended"));
+  AB_CHECK(wait_suspended(name));
+  AB_TRY(pair, generate_ed25519());
+  held.record.host_key = pair.public_key.text();
+  OrderedJson annotation;
+  annotation["metadata"]["annotations"][kHostKeyAnnotation] = held.record.host_key;
+  OrderedJson secret = annotation;
+  secret["data"][kHostKeyFile] = base64_encode(pair.private_key.reveal());
+  AB_TRY(replaced, client_->patch_metadata(kSecrets, host_key_name(name), secret, kHostKeyManager));
+  AB_TRY(told, client_->patch_metadata(kSandboxes, name.text(), annotation, kHostKeyManager));
+  AB_CHECK(store_.save(held.record));
+  AB_CHECK(replace_file(store_.paths(name).known_hosts,
+                        known_hosts_text(name.text(), held.record.host_key), 0600));
+  if (ran) {
+    AB_CHECK(set_mode(name, "Running"));
+    AB_CHECK(wait_running(name));
+  }
+  AB_TRY(facts, look_existing(name));
+  held.facts = std::move(facts);
+  return ran ? wait_pod(name, held.facts, nullptr) : Done();
+}
+
+// What every change of keys ends with.
+Answer<KeysDone> KubeBackend::finish_change(Held held, const std::vector<NamedKey>& gone,
+                                            bool evict, KeysDone done) const {
+  if (evict) {
+    AB_CHECK(replace_pod(held));
+    done.evicted = true;
+    done.changed = true;
+  }
+  AB_CHECK(prove_change(held, gone, done));
+  return finish(std::move(held), std::move(done));
+}
+
 Answer<KeysDone> KubeBackend::finish(Held held, KeysDone done) const {
   AB_TRY(facts, look_existing(held.record.name));
   AB_TRY(seen, show(held.record.name, facts, true));
@@ -175,9 +214,6 @@ Answer<KeysDone> KubeBackend::rotate(const BoxName& name,
 
 Answer<KeysDone> KubeBackend::revoke(const BoxName& name, const std::string& key,
                                      bool evict) const {
-  if (evict) {
-    return no_eviction();
-  }
   AB_TRY(asked, key_asked_for(key));
   AB_TRY(held, hold(name));
   const bool is_identity = fingerprint_at(held.record.identity_file) == asked.fingerprint;
@@ -188,22 +224,17 @@ Answer<KeysDone> KubeBackend::revoke(const BoxName& name, const std::string& key
   done.gone_prints = change.gone_prints;
   // Also where nothing changed: an earlier try may have been cut short.
   AB_CHECK(put_keys(held, change));
-  AB_CHECK(prove_change(held, change.gone, done));
-  return finish(std::move(held), std::move(done));
+  return finish_change(std::move(held), change.gone, evict, std::move(done));
 }
 
 Answer<KeysDone> KubeBackend::change(const BoxName& name, const Change& change, bool evict) const {
-  if (evict) {
-    return no_eviction();
-  }
   AB_TRY(held, hold(name));
   AB_TRY(made, change(held.record));
   AB_TRY(before, show(name, held.facts, false));
   const bool changed = made.record.generation != held.record.generation;
   KeysDone done{std::move(before), changed, made.added, made.gone, 0, false, false, {}};
   AB_CHECK(put_keys(held, made));
-  AB_CHECK(prove_change(held, made.gone, done));
-  return finish(std::move(held), std::move(done));
+  return finish_change(std::move(held), made.gone, evict, std::move(done));
 }
 
 }  // namespace agentbox::provision::kube

@@ -38,6 +38,8 @@ class Client {
   [[nodiscard]] static Answer<Client> open(AccessOptions options);
 
   [[nodiscard]] const std::string& ns() const { return access_.ns; }
+  /// The server's host as the kubeconfig has it, and its port.
+  [[nodiscard]] const ServerUrl& address() const { return access_.server; }
   [[nodiscard]] const std::string& context() const { return access_.context; }
   [[nodiscard]] std::string server() const {
     return access_.server.authority() + access_.server.prefix;

@@ -5,6 +5,7 @@
 
 #include "provision/backend_commands.h"
 #include "provision/kube/backend.h"
+#include "provision/kube/doctor.h"
 #include "provision/kube/manifests.h"
 #include "provision/kube/preflight.h"
 #include "provision/kube/rbac.h"
@@ -15,16 +16,23 @@ namespace {
 
 class ClusterCommands : public BackendCommands {
  public:
-  explicit ClusterCommands(const KubeBackend& backend) : BackendCommands(backend) {}
+  explicit ClusterCommands(const KubeBackend& backend)
+      : BackendCommands(backend), backend_(backend) {}
   using BackendCommands::operator();
+
+  Answer<Report> operator()(const Doctor& command) const { return doctor(backend_, command.name); }
 
   template <typename Other>
   Answer<Report> operator()(const Other&) const {
-    return Failure{
-        Exit::kUsage, "this command is for boxes on this machine; it does not know clusters yet",
-        "in a cluster there are create, status, list, handoff, verify, call, pull, push, logs, "
-        "suspend, resume, rotate, revoke, ca trust, delete, preflight, render and rbac"};
+    return Failure{Exit::kUsage,
+                   "this command is for boxes on this machine; it does not know clusters yet",
+                   "in a cluster there are create, status, list, handoff, verify, call, pull, "
+                   "push, logs, doctor, "
+                   "suspend, resume, rotate, revoke, ca trust, delete, preflight, render and rbac"};
   }
+
+ private:
+  const KubeBackend& backend_;
 };
 
 std::string namespace_or_default(const std::string& ns) { return ns.empty() ? "default" : ns; }

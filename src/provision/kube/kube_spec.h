@@ -1,6 +1,7 @@
 // pure: what a box in a cluster shall be, checked once.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,14 @@
 #include "base/result.h"
 
 namespace agentbox::provision::kube {
+
+/// Addresses that are not the internet's: private, shared, of this machine and link, the cloud's
+/// metadata among them. With Egress::kInternet they stay out of reach.
+inline constexpr std::array<const char*, 6> kPrivateRanges4 = {"10.0.0.0/8",    "100.64.0.0/10",
+                                                               "127.0.0.0/8",   "169.254.0.0/16",
+                                                               "172.16.0.0/12", "192.168.0.0/16"};
+inline constexpr std::array<const char*, 4> kPrivateRanges6 = {"::1/128", "64:ff9b::/96",
+                                                               "fc00::/7", "fe80::/10"};
 
 /// What code in the box may reach. Other boxes, the cluster's own addresses and the cloud's
 /// metadata are out of reach with every choice but a list that names them.

@@ -59,9 +59,8 @@ OrderedJson block(const std::string& range, const std::vector<std::string>& exce
 OrderedJson internet_rule() {
   OrderedJson rule;
   rule["to"] =
-      OrderedJson::array({block("0.0.0.0/0", {"10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8",
-                                              "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"}),
-                          block("::/0", {"::1/128", "64:ff9b::/96", "fc00::/7", "fe80::/10"})});
+      OrderedJson::array({block("0.0.0.0/0", {kPrivateRanges4.begin(), kPrivateRanges4.end()}),
+                          block("::/0", {kPrivateRanges6.begin(), kPrivateRanges6.end()})});
   return rule;
 }
 

@@ -21,6 +21,9 @@ inline constexpr const char* kKeysManager = "agentbox-keys";
 /// beside an apply of the same name is a conflict.
 inline constexpr const char* kModeManager = "agentbox-mode";
 
+/// Wrote the host key that took the place of the first.
+inline constexpr const char* kHostKeyManager = "agentbox-hostkey";
+
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr const char* kManagedBy = "agentbox-provision";
 inline constexpr const char* kBoxLabel = "agentbox.internal/box";

@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "provision/kube/access_review.h"
 #include "provision/kube/manifests.h"
 #include "provision/kube/rbac.h"
 #include "provision/kube/sandbox_facts.h"
@@ -32,24 +33,10 @@ Check check_served(Client& client) {
 
 Answer<Check> check_rights(Client& client, const std::vector<std::string>& commands) {
   AB_TRY(rights, rights_of(commands));
-  std::string missing;
+  AB_TRY(missing, missing_rights(client, rights));
   std::size_t asked = 0;
   for (const auto& [what, verbs] : rights) {
-    for (const std::string& verb : verbs) {
-      OrderedJson review;
-      review["apiVersion"] = kAccessReviews.group_version;
-      review["kind"] = kAccessReviews.kind;
-      review["spec"]["resourceAttributes"] = {{"namespace", client.ns()},
-                                              {"verb", verb},
-                                              {"group", what.first},
-                                              {"resource", what.second}};
-      AB_TRY(answer, client.ask(kAccessReviews, review));
-      const Json* allowed = find_path(answer, "status/allowed");
-      ++asked;
-      if (allowed == nullptr || *allowed != Json(true)) {
-        missing += (missing.empty() ? "" : ", ") + verb + " " + what.second;
-      }
-    }
+    asked += verbs.size();
   }
   return passed_or("we may create, suspend, resume and delete boxes in namespace " + client.ns(),
                    missing.empty() ? "" : "not allowed: " + missing,

@@ -20,7 +20,7 @@ struct Line {
 };
 // A wait is a list and a watch of one object. A Secret is never read: who may patch it sees its
 // metadata in the answer, and that is all that is asked for.
-constexpr std::array<Line, 23> kLines = {{
+constexpr std::array<Line, 38> kLines = {{
     {"create", kSandboxGroup, "sandboxes", "get list watch create patch"},
     {"create", kNetworkGroup, "networkpolicies", "create patch"},
     {"create", "", "secrets", "create patch"},
@@ -41,6 +41,21 @@ constexpr std::array<Line, 23> kLines = {{
     {"delete", "", "pods", "list watch"},
     {"delete", "", "secrets", "patch delete"},
     {"delete", kNetworkGroup, "networkpolicies", "patch delete"},
+    {"verify", kSandboxGroup, "sandboxes", "get list watch create patch delete"},
+    {"verify", kNetworkGroup, "networkpolicies", "create patch delete"},
+    {"verify", "", "secrets", "create patch delete"},
+    {"verify", "", "pods", "list watch"},
+    {"call", kSandboxGroup, "sandboxes", "get"},
+    {"pull", kSandboxGroup, "sandboxes", "get"},
+    {"push", kSandboxGroup, "sandboxes", "get"},
+    {"logs", kSandboxGroup, "sandboxes", "get"},
+    {"logs", "", "pods/log", "get"},
+    {"doctor", kSandboxGroup, "sandboxes", "get"},
+    {"doctor", kNetworkGroup, "networkpolicies", "get"},
+    {"doctor", "", "pods", "get list"},
+    {"evict", kSandboxGroup, "sandboxes", "get list watch patch"},  // for revoke --evict
+    {"evict", "", "secrets", "patch"},
+    {"evict", "", "pods", "list watch"},
     {"port-forward", "", "pods/portforward", "get create"},  // for --port-forward
     {"preflight", kSandboxGroup, "sandboxes", "create patch"},
     {"preflight", kNetworkGroup, "networkpolicies", "create patch"},
