@@ -163,6 +163,9 @@ class Cluster:
         self.tokens = {TOKEN}
         self.served = ["v1beta1", "v1alpha1"]
         self.controller = True
+        self.lazy = False  # controller and kubelet act only when somebody watches
+        self.node_address = "192.0.2.10"
+        self.pod_address = "192.0.2.20"
         self.webhook = lambda pod: None
         self.kubelet = lambda pod: None  # sees each pod whose annotations changed
         self.pod_gone = lambda name: None
@@ -275,7 +278,7 @@ class Cluster:
         self.objects[key] = value
         self.events.append((self.version, kind, plural, namespace, name, copy.deepcopy(value)))
         self.changed.notify_all()
-        if plural == "sandboxes" and self.controller:
+        if plural == "sandboxes" and self.controller and not self.lazy:
             self._reconcile(namespace, name)
 
     def _delete(self, plural, namespace, name):
@@ -293,10 +296,22 @@ class Cluster:
         for kind, where, owned in list(self.objects):
             owners = self.objects[kind, where, owned]["metadata"].get("ownerReferences", [])
             if any(owner["uid"] == uid for owner in owners):
-                self._delete(kind, where, owned)
+                if self.lazy and kind == "pods":
+                    self.objects[kind, where, owned]["metadata"]["deletionTimestamp"] = "2026-11-30T06:31:00Z"
+                else:
+                    self._delete(kind, where, owned)
 
-    def _reconcile(self, namespace, name):
-        """What controller, scheduler and kubelet make of a Sandbox."""
+    def _act(self, watched):
+        """What a lazy cluster has left undone, once a kind of object is watched."""
+        for plural, namespace, name in list(self.objects):
+            value = self.objects.get((plural, namespace, name))
+            if plural == watched and value is not None and value["metadata"].get("deletionTimestamp"):
+                self._delete(plural, namespace, name)
+            elif plural == "sandboxes" and value is not None:
+                self._reconcile(namespace, name, keys=watched == "pods")
+
+    def _reconcile(self, namespace, name, keys=True):
+        """What controller, scheduler and kubelet make of a Sandbox. KEYS: also of its pod's annotations."""
         sandbox = self.objects[("sandboxes", namespace, name)]
         template = sandbox["spec"]["podTemplate"]
         suspended = sandbox["spec"].get("operatingMode", "Running") == "Suspended"
@@ -310,13 +325,16 @@ class Cluster:
             pod = copy.deepcopy(self.objects.get(("pods", namespace, name)))
             if pod is None:
                 pod = {"metadata": {"ownerReferences": [{"uid": sandbox["metadata"]["uid"]}]},
-                       "spec": copy.deepcopy(template["spec"]), "status": {"phase": "Running"}}
+                       "spec": copy.deepcopy(template["spec"]),
+                       "status": {"phase": "Running", "hostIP": self.node_address, "podIP": self.pod_address}}
                 for claim in sandbox["spec"].get("volumeClaimTemplates", []):
                     pod["spec"].setdefault("volumes", []).append(
                         {"name": claim["metadata"]["name"], "persistentVolumeClaim": {"claimName": f"data-{name}"}})
                 self.webhook(pod)
             before = copy.deepcopy(pod["metadata"].get("annotations"))
-            pod["metadata"]["annotations"] = dict(template.get("metadata", {}).get("annotations", {}))
+            if keys:
+                pod["metadata"]["annotations"] = dict(template.get("metadata", {}).get("annotations", {}))
+            pod["metadata"].setdefault("annotations", {})
             pod["metadata"]["labels"] = dict(template.get("metadata", {}).get("labels", {}))
             if before != pod["metadata"]["annotations"] or ("pods", namespace, name) not in self.objects:
                 self._store("pods", namespace, name, pod)
@@ -347,6 +365,8 @@ class Cluster:
             applied = leaves({k: v for k, v in body.items() if k not in ("apiVersion", "kind")})
             applied = {path: leaf for path, leaf in applied.items()
                        if path not in ((("metadata", "name")), ("metadata", "namespace"))}
+            if value is None:
+                self.check_right("create", plural)
             self._check_strict(plural, body, query)
             owners = copy.deepcopy(self.owners.get(key, {}))
             conflicts = [
@@ -412,6 +432,9 @@ class Cluster:
             wanted = options.get("preconditions", {}).get("uid")
             if wanted not in (None, value["metadata"]["uid"]):
                 raise Refusal(409, "Conflict", "Precondition failed: UID in precondition")
+            if self.lazy and plural == "sandboxes":
+                value["metadata"]["deletionTimestamp"] = "2026-11-30T06:31:00Z"
+                return self._store(plural, namespace, name, value)
             self._delete(plural, namespace, name)
 
     def selected(self, plural, namespace, query):
@@ -560,6 +583,8 @@ def _handler_for(cluster, context):
             self.end_headers()
             at = int(query["resourceVersion"])
             with cluster.changed:
+                if cluster.lazy:
+                    cluster._act(plural)
                 if at < cluster.oldest:
                     self.send_event("ERROR", {"kind": "Status", "code": 410, "reason": "Expired",
                                               "message": "too old resource version"})
@@ -576,7 +601,8 @@ def _handler_for(cluster, context):
 
         def forward(self, pod, number):
             """A port-forward as kubelet speaks it over a WebSocket."""
-            cluster.check_right("create", "pods/portforward")
+            cluster.check_right("get", "pods/portforward")  # what a WebSocket begins with
+            cluster.check_right("create", "pods/portforward")  # as newer clusters ask besides
             self.send_response(101)
             for name, text in (("Upgrade", "websocket"), ("Connection", "Upgrade"),
                                ("Sec-WebSocket-Protocol", "v4.channel.k8s.io")):
