@@ -30,13 +30,19 @@ Report removed_report(const BoxName& name, const Backend::Removed& removed) {
 }
 
 Report handoff_report(const BoxView& view, Format format) {
+  if (view.ssh.gateway.kind == GatewayKind::kJump) {
+    log::info("status shows what the jump host's authorized_keys and sshd_config need");
+  }
+  for (const std::string& warning : gateway_warnings(view.ssh.gateway)) {
+    log::warning(warning);
+  }
   if (format == Format::kJson) {
     Report report = box_report(view);
     report.text = dump_json(report.json, 2) + "\n";
     return report;
   }
   if (view.ssh.identity_file.empty()) {
-    log::info("the private key is not known here: put -i FILE right after ssh");
+    log::info(identity_hint(view.ssh));
   }
   Report report;
   report.text = render_handoff(view.ssh, format);

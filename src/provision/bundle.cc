@@ -28,7 +28,11 @@ std::string script_head(const BoxView& view, bool holds_key) {
          "trap 'rm -rf \"$folder\"' EXIT\n"
          "trap 'exit 143' HUP INT TERM\n"
          "cat > \"$folder/known_hosts\" <<'AGENTBOX'\n" +
-         known_hosts_text(view.record.name.text(), view.record.host_key) + "AGENTBOX\n";
+         known_hosts_text(view.record.name.text(), view.record.host_key) + "AGENTBOX\n" +
+         (view.ssh.gateway.kind == GatewayKind::kNone
+              ? ""
+              : "cat > \"$folder/gateway_known_hosts\" <<'AGENTBOX'\n" +
+                    gateway_known_hosts(view.record.name.text(), view.ssh.gateway) + "AGENTBOX\n");
 }
 
 std::string key_from_argument() {
@@ -43,6 +47,7 @@ std::string script_tail(const BoxView& view) {
   SshFacts facts = view.ssh;
   facts.identity_file = "identity";
   facts.known_hosts_file = "known_hosts";
+  facts.gateway_known_hosts_file = "gateway_known_hosts";
   return "cd \"$folder\"\nstatus=0\n" + shell_line(ssh_command(facts)) +
          " || status=$?\nexit \"$status\"\n";
 }

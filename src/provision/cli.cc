@@ -106,6 +106,7 @@ struct Words {
   bool cluster_flag = false;
   kube::AccessOptions cluster;
   std::vector<std::string> commands;
+  std::vector<std::string> role_boxes;
 };
 
 Misused misuse(std::string message, Output output, std::string next = {}) {
@@ -182,6 +183,20 @@ void add_create_options(CLI::App& app, Words& words) {
   app.add_option("--image", words.create.image,
                  "In a cluster: what the agent works in, any Linux image (default: the door's)")
       ->type_name("IMAGE");
+  app.add_option(
+         "--gateway", words.create.gateway,
+         "In a cluster: clients come through this jump host (jump:[USER@]HOST[:PORT]), which "
+         "sees no call, or through the sshpiper whose Pipes lie in this namespace "
+         "(sshpiper:NAMESPACE), which sees all of them")
+      ->type_name("GATEWAY");
+  app.add_option("--gateway-address", words.create.gateway_address,
+                 "With sshpiper: where clients reach it, HOST[:PORT]")
+      ->type_name("ADDRESS");
+  app.add_option(
+         "--gateway-host-key", words.create.gateway_host_key,
+         "With --gateway: its public host key, or a file with it (a .pub, a known_hosts that "
+         "names it); whoever answers is never taken at its word")
+      ->type_name("KEY");
   app.add_option("--size", words.create.size,
                  "In a cluster: size of the volume with workspace, home and /tmp (default: 1Gi)")
       ->type_name("AMOUNT");
@@ -469,9 +484,24 @@ constexpr std::array<Entry, 24> kEntries = {{
      [](CLI::App&, Words&) {}, [](const Words&) -> Command { return Preflight{}; }},
     {"rbac", "Print the Role that commands need in a cluster", false,
      [](CLI::App& app, Words& words) {
-       app.add_option("COMMAND", words.commands, "create, status, list, suspend, ...")->required();
+       app.add_option("COMMAND", words.commands,
+                      "create, status, list, suspend, ...; sshpiper: what those need besides in a "
+                      "gateway's namespace; gateway: what sshpiper itself needs there")
+           ->required();
+       app.add_option("--box", words.role_boxes,
+                      "gateway: a box behind it, whose Secret alone it may read; may be repeated")
+           ->allow_extra_args(false)
+           ->type_name("BOX");
      },
-     [](const Words& words) -> Command { return ShowRole{words.commands}; }},
+     [](const Words& words) -> Command {
+       ShowRole role{words.commands, {}};
+       for (const std::string& box : words.role_boxes) {
+         if (auto name = BoxName::parse(box); name.ok()) {  // checked in role_problem()
+           role.boxes.push_back(std::move(name).value());
+         }
+       }
+       return role;
+     }},
     {"manual", "Print the manual page", true, [](CLI::App&, Words&) {},
      [](const Words&) -> Command { return Manual{}; }},
     {"supervise", "Keep the door and the box side of a local box running", true, add_name,
@@ -590,6 +620,23 @@ std::optional<std::string> certificate_problem(const CLI::App& chosen, const Wor
   return std::nullopt;
 }
 
+std::optional<std::string> role_problem(const Words& words) {
+  const auto& commands = words.commands;
+  const bool gateway = std::find(commands.begin(), commands.end(), "gateway") != commands.end();
+  if (gateway && (commands.size() != 1 || words.role_boxes.empty())) {
+    return "rbac gateway stands alone and wants --box NAME for each box behind the gateway";
+  }
+  if (!gateway && !words.role_boxes.empty()) {
+    return "--box goes with rbac gateway";
+  }
+  for (const std::string& box : words.role_boxes) {
+    if (auto name = BoxName::parse(box); !name.ok()) {
+      return name.error().what;
+    }
+  }
+  return std::nullopt;
+}
+
 std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words, Output output) {
   const CLI::App& chosen = *app.get_subcommands().front();
   const bool in_cluster = is_for_cluster(chosen.get_name(), words);
@@ -601,6 +648,10 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
     return misuse("--image and --size are for a box in a cluster", output,
                   "add --kubernetes, or leave them out");
   }
+  if (!in_cluster && !words.create.gateway.empty()) {
+    return misuse("--gateway is for a box in a cluster", output,
+                  "add --kubernetes, or leave it out");
+  }
   if (in_cluster && !words.create.profile.empty()) {
     return misuse("--profile is for a box on this machine", output,
                   "leave it out: in a cluster every box has the profile standard");
@@ -611,6 +662,9 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
       return misuse(*problem, output, "for example: audit-log verify --box demo");
     }
     output = words.format == "json" ? Output::kJson : output;
+  }
+  if (auto problem = role_problem(words)) {
+    return misuse(*problem, output);
   }
   if (auto problem = certificate_problem(chosen, words)) {
     return misuse(*problem, output);

@@ -43,6 +43,9 @@ struct CreateOptions {
   std::string image;                            ///< --image: what the agent works in, in a cluster
   std::string size;                             ///< --size: of the volume, in a cluster
   std::string profile = {};                     ///< --profile: of the tools that are offered
+  std::string gateway = {};                     ///< --gateway, in a cluster
+  std::string gateway_address = {};             ///< --gateway-address
+  std::string gateway_host_key = {};            ///< --gateway-host-key: a file, or the key itself
   std::vector<std::string> user_ca_files = {};  ///< --user-ca: CAs whose certificates are taken
 };
 
@@ -170,6 +173,7 @@ struct Preflight {};
 /// The Role that commands need in a cluster.
 struct ShowRole {
   std::vector<std::string> commands;
+  std::vector<BoxName> boxes = {};  ///< whose Secrets the Role of a gateway is about
 };
 
 using Command =

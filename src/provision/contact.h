@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/ssh_client.h"
 #include "provision/box.h"
@@ -14,10 +15,15 @@ namespace agentbox::provision {
 /// machine.
 inline constexpr std::chrono::seconds kProofStep{5};
 
-/// A connection with a box's door, which has shown the pinned host key; nobody is logged in yet.
+/// Who logs in at a box.
+inline constexpr const char* kLoginUser = "agent";
+
+/// A connection with a box's door, or with a gateway that stands for it, which has shown the pinned
+/// host key; nobody is logged in yet.
 struct DoorLine {
   std::shared_ptr<void> carrier;  ///< what carries its bytes, where that is more than a socket
   SshClient client;               ///< ends before its carrier
+  std::string user = kLoginUser;  ///< who logs in there
 };
 
 /// Connects anew each time it is called. Code::kDenied where the host key is another one;

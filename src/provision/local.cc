@@ -271,6 +271,10 @@ Answer<BoxRecord> LocalBackend::begin_create(const BoxName& name, const WantedBo
 Answer<LocalBackend::Changed> LocalBackend::create(const BoxName& name,
                                                    const CreateOptions& options) const {
   AB_TRY(wanted, read_wanted_box(options));
+  if (wanted.cluster.gateway.kind != GatewayKind::kNone) {
+    return Failure{Exit::kUsage, "a gateway is for a box in a cluster",
+                   "add --kubernetes, or leave the gateway out"};
+  }
   AB_CHECK(check_create(name, wanted));
   AB_TRY(lock, store_.lock_new(name));
   AB_TRY(record, begin_create(name, wanted));

@@ -19,7 +19,7 @@ Json message(const std::string& method, const Json& params) {
 Result<McpClient> McpClient::open(DoorLine connected, const SecretText& private_key,
                                   Deadline deadline) {
   auto line = std::make_unique<DoorLine>(std::move(connected));
-  AB_CHECK(line->client.login(kLoginUser, private_key, deadline));
+  AB_CHECK(line->client.login(line->user, private_key, deadline));
   AB_TRY(channel, line->client.open_shell(deadline));
   McpClient session(std::move(line), std::move(channel));
   const Json hello = {

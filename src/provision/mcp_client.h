@@ -11,8 +11,6 @@
 
 namespace agentbox::provision {
 
-inline constexpr const char* kLoginUser = "agent";
-
 class McpClient {
  public:
   /// Logs in over LINE with PRIVATE_KEY, opens a session and shakes hands.

@@ -9,11 +9,12 @@ namespace agentbox::provision {
 
 /// All paths of one box below STATE/boxes/NAME.
 struct BoxPaths {
-  std::string box;          ///< STATE/boxes/NAME
-  std::string record;       ///< box.json
-  std::string identity;     ///< id_ed25519, where the key was made here
-  std::string known_hosts;  ///< the pin
-  std::string lock;         ///< held by the command that changes the box
+  std::string box;                  ///< STATE/boxes/NAME
+  std::string record;               ///< box.json
+  std::string identity;             ///< id_ed25519, where the key was made here
+  std::string known_hosts;          ///< the pin
+  std::string gateway_known_hosts;  ///< the pin of its gateway, where it has one
+  std::string lock;                 ///< held by the command that changes the box
   std::string local;
   std::string supervisor_lock;  ///< held by the supervisor while it lives
   std::string supervisor_note;  ///< what it says about its children
@@ -46,6 +47,7 @@ struct BoxPaths {
   p.record = p.box + "/box.json";
   p.identity = p.box + "/id_ed25519";
   p.known_hosts = p.box + "/known_hosts";
+  p.gateway_known_hosts = p.box + "/gateway_known_hosts";
   p.lock = p.box + "/lock";
   p.local = p.box + "/local";
   p.supervisor_lock = p.local + "/supervisor.lock";

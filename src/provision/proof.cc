@@ -22,7 +22,7 @@ Deadline in(std::chrono::milliseconds time) { return std::chrono::steady_clock::
 Status offer_all(const Contact& box) {
   AB_TRY(line, box.dial(in(box.step)));
   for (const NamedKey& entry : box.record.keys) {
-    AB_TRY(taken, line.client.offer(kLoginUser, entry.key, in(box.step)));
+    AB_TRY(taken, line.client.offer(line.user, entry.key, in(box.step)));
     if (!taken) {
       return Error{Code::kDenied, "the box refuses its key " + entry.key.fingerprint()};
     }
@@ -123,7 +123,7 @@ Status prove_refused(const Contact& box, const std::vector<NamedKey>& keys) {
     AB_TRY(line, box.dial(in(box.step)));
     // A connection ends at its twentieth refused offer.
     for (const std::size_t end = std::min(keys.size(), i + kMaxFormerKeys); i < end; ++i) {
-      AB_TRY(taken, line.client.offer(kLoginUser, keys[i].key, in(box.step)));
+      AB_TRY(taken, line.client.offer(line.user, keys[i].key, in(box.step)));
       if (taken) {
         return Error{Code::kDenied, "the box still takes the key " + keys[i].key.fingerprint() +
                                         ", which is gone"};

@@ -41,6 +41,33 @@ std::string shell_line(const std::vector<std::string>& words) {
   return line;
 }
 
+std::string any_shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    line += line.empty() ? "" : " ";
+    if (all_plain(word, "_@+:,./-")) {
+      line += word;
+      continue;
+    }
+    // fish reads a backslash between single quotes, csh an exclamation mark: both stand outside.
+    line += '\'';
+    for (const char c : word) {
+      const bool outside = c == '\'' || c == '\\' || c == '!';
+      line += outside ? std::string("'\\") + c + "'" : std::string(1, c);
+    }
+    line += '\'';
+  }
+  return line;
+}
+
+std::string proxy_command(const std::vector<std::string>& words) {
+  std::string value;
+  for (const char c : any_shell_line(words)) {
+    value += c == '%' ? "%%" : std::string(1, c);
+  }
+  return value;
+}
+
 std::string ssh_quote(std::string_view path) {
   std::string text;
   for (const char c : path) {

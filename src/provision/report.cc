@@ -13,15 +13,77 @@ OrderedJson path_or_null(const std::string& path) {
   return path.empty() ? OrderedJson(nullptr) : OrderedJson(path);
 }
 
+OrderedJson fingerprint_json(const std::string& host_key) {
+  const auto key = PublicKey::parse(host_key);
+  return key.ok() ? OrderedJson(key->fingerprint()) : OrderedJson(nullptr);
+}
+
+// What stands between the client and the box, and what its operator has to do.
+OrderedJson gateway_json(const BoxView& view) {
+  const Gateway& gateway = view.ssh.gateway;
+  if (gateway.kind == GatewayKind::kNone) {
+    return nullptr;
+  }
+  OrderedJson json;
+  json["kind"] = gateway.kind == GatewayKind::kJump ? "jump" : "sshpiper";
+  json["host"] = gateway.host;
+  json["port"] = gateway.port;
+  json["host_key_fingerprint"] = fingerprint_json(gateway.host_key);
+  json["known_hosts_file"] = view.ssh.gateway_known_hosts_file;
+  if (gateway.kind == GatewayKind::kJump) {
+    json["user"] = gateway.user;
+    json["authorized_keys"] = jump_key_lines(view);
+    json["sshd_config"] = jump_host_config(gateway);
+  } else {
+    json["namespace"] = gateway.ns;
+    json["box"] = {{"host", view.ssh.host},
+                   {"port", view.ssh.port},
+                   {"host_key_fingerprint", fingerprint_json(view.record.host_key)}};
+  }
+  return json;
+}
+
+std::string gateway_text(const BoxView& view) {
+  const Gateway& gateway = view.ssh.gateway;
+  if (gateway.kind == GatewayKind::kNone) {
+    return {};
+  }
+  const std::string where = host_and_port(gateway.host, gateway.port);
+  std::string text =
+      gateway.kind == GatewayKind::kJump
+          ? "gateway    jump host " + gateway.user + "@" + where + "\n"
+          : "gateway    sshpiper " + where + ", Pipe in namespace " + gateway.ns + "\n";
+  for (const std::string& warning : gateway_warnings(gateway)) {
+    text += "WARNING    " + warning + "\n";
+  }
+  const auto lines = jump_key_lines(view);
+  if (!lines.empty()) {
+    text += "for the jump host's ~" + gateway.user + "/.ssh/authorized_keys:\n";
+    for (const std::string& line : lines) {
+      text += "  " + line + "\n";
+    }
+    text +=
+        "and for its sshd_config, without which these keys can make sockets in its file system:\n";
+    std::string config = jump_host_config(gateway);
+    for (std::size_t from = 0; from < config.size();) {
+      const std::size_t end = config.find('\n', from) + 1;
+      text += "  " + config.substr(from, end - from);
+      from = end;
+    }
+  }
+  return text;
+}
+
 OrderedJson ssh_json(const BoxView& view) {
   OrderedJson ssh;
-  ssh["host"] = view.ssh.host;
-  ssh["port"] = view.ssh.port;
-  ssh["user"] = "agent";
+  ssh["host"] = login_host(view.ssh);
+  ssh["port"] = login_port(view.ssh);
+  ssh["user"] = login_user(view.ssh);
   ssh["identity_file"] = path_or_null(view.ssh.identity_file);
-  ssh["known_hosts_file"] = view.ssh.known_hosts_file;
-  const auto key = PublicKey::parse(view.record.host_key);
-  ssh["host_key_fingerprint"] = key.ok() ? OrderedJson(key->fingerprint()) : OrderedJson(nullptr);
+  ssh["known_hosts_file"] = login_known_hosts(view.ssh);
+  const Gateway& gateway = view.ssh.gateway;
+  ssh["host_key_fingerprint"] = fingerprint_json(
+      gateway.kind == GatewayKind::kSshpiper ? gateway.host_key : view.record.host_key);
   ssh["command"] = ssh_command(view.ssh);
   return ssh;
 }
@@ -39,8 +101,12 @@ std::string list_line(const BoxView& view) {
 
 bool in_cluster(const BoxView& view) { return view.backend == "kubernetes"; }
 
-OrderedJson said(const std::string& words) {
-  return words.empty() ? OrderedJson::array() : OrderedJson::array({words});
+std::string lines_of(const char* what, const std::vector<std::string>& all) {
+  std::string text;
+  for (const std::string& words : all) {
+    text.append(what).append(words).append("\n");
+  }
+  return text;
 }
 
 // Before its port and host key are decided a box has no address to print.
@@ -96,8 +162,9 @@ OrderedJson box_json(const BoxView& view) {
   if (in_cluster(view)) {
     json["namespace"] = view.ns;
     json["egress"] = view.egress;
-    json["checked"] = said(view.checked);
-    json["not_checked"] = said(view.not_checked);
+    json["checked"] = view.checked;
+    json["not_checked"] = view.not_checked;
+    json["gateway"] = has_address(view) ? gateway_json(view) : OrderedJson(nullptr);
   }
   json["isolation"] = in_cluster(view) ? "pod" : text_of(view.record.spec.isolation);
   json["workspace"] = view.workspace;
@@ -111,6 +178,9 @@ OrderedJson box_json(const BoxView& view) {
   json["warnings"] = OrderedJson::array();
   if (view.record.spec.isolation == Isolation::kNone) {
     json["warnings"].push_back(isolation_warning());
+  }
+  for (const std::string& warning : gateway_warnings(view.ssh.gateway)) {
+    json["warnings"].push_back(warning);
   }
   return json;
 }
@@ -128,15 +198,26 @@ std::string box_text(const BoxView& view) {
     text += "key        " + entry.key.fingerprint() + " " + entry.label + role_words(entry) + "\n";
   }
   if (has_address(view)) {
-    text += "address    " + view.ssh.host + " port " + std::to_string(view.ssh.port) + "\n";
+    text += "address    " + login_host(view.ssh) + " port " + std::to_string(login_port(view.ssh)) +
+            "\n";
     if (const auto key = PublicKey::parse(view.record.host_key); key.ok()) {
       text += "host key   " + key->fingerprint() + "\n";
     }
-    text += "ssh        " + shell_line(ssh_command(view.ssh)) + "\n";
+    text += "ssh        " + shell_line(ssh_command(view.ssh)) + "\n" + gateway_text(view);
   }
-  text += view.checked.empty() ? "" : "checked    " + view.checked + "\n";
-  text += view.not_checked.empty() ? "" : "UNCHECKED  " + view.not_checked + "\n";
+  text += lines_of("checked    ", view.checked) + lines_of("UNCHECKED  ", view.not_checked);
   return text;
+}
+
+std::vector<std::string> jump_key_lines(const BoxView& view) {
+  std::vector<std::string> lines;
+  if (view.ssh.gateway.kind == GatewayKind::kJump && has_address(view)) {
+    for (const NamedKey& entry : view.record.keys) {
+      lines.push_back(jump_key_line(host_and_port(view.ssh.host, view.ssh.port), entry.key.text(),
+                                    entry.label));
+    }
+  }
+  return lines;
 }
 
 Report box_report(const BoxView& view) { return Report{box_json(view), box_text(view), Exit::kOk}; }
@@ -160,9 +241,7 @@ Report done_report(const BoxView& view, std::string_view did) {
       "box " + view.record.name.text() + " " + std::string(did) + "\n\n" + report.text;
   if (has_address(view) && view.state == State::kRunning) {
     text += "\nConnect Claude Code:\n  " + render_handoff(view.ssh, Format::kClaude) +
-            (view.ssh.identity_file.empty()
-                 ? "The private key is not known here: put -i FILE right after ssh.\n"
-                 : "") +
+            (view.ssh.identity_file.empty() ? std::string(identity_hint(view.ssh)) + "\n" : "") +
             "Others: agentbox-provision handoff " + view.record.name.text() + " --format FORMAT\n";
   }
   report.text = std::move(text);

@@ -34,16 +34,20 @@ struct BoxView {
   BoxRecord record;
   SshFacts ssh;
   State state = State::kStopped;
-  std::string reason;                        ///< why it is not running, where that is known
-  std::string workspace;                     ///< where the agent's files lie
-  std::string backend = "local";             ///< or kubernetes
-  std::string ns = {};                       ///< the box's namespace in a cluster
-  std::string egress = {};                   ///< what a box in a cluster may reach
-  std::string checked = {};                  ///< what was proven over SSH just now
-  std::string not_checked = {};              ///< what could not be, and why
-  std::optional<AuditHead> audit_head = {};  ///< as the door has kept it
-  std::string no_audit_head = {};            ///< why it cannot be told
+  std::string reason;                         ///< why it is not running, where that is known
+  std::string workspace;                      ///< where the agent's files lie
+  std::string backend = "local";              ///< or kubernetes
+  std::string ns = {};                        ///< the box's namespace in a cluster
+  std::string egress = {};                    ///< what a box in a cluster may reach
+  std::vector<std::string> checked = {};      ///< what was proven over SSH just now
+  std::vector<std::string> not_checked = {};  ///< what could not be, and why
+  std::optional<AuditHead> audit_head = {};   ///< as the door has kept it
+  std::string no_audit_head = {};             ///< why it cannot be told
 };
+
+/// The lines for a jump host's authorized_keys, one a key of the box; empty where there is no jump
+/// host, or nothing to open yet.
+[[nodiscard]] std::vector<std::string> jump_key_lines(const BoxView& view);
 
 /// `{"name","backend","state","keys","generation","ssh":{...},"mcpServers":{...}}` and more.
 [[nodiscard]] OrderedJson box_json(const BoxView& view);

@@ -14,6 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A public key or a line of known_hosts, rather than the name of a file.
+bool is_a_key(const std::string& text) { return text.find(" AAAA") != std::string::npos; }
+
 // The flags over the file: lists are joined, single values are replaced.
 Answer<CreateOptions> with_file(CreateOptions options, kube::KubeSpec& cluster) {
   if (options.spec_file.empty()) {
@@ -46,6 +49,17 @@ Answer<CreateOptions> with_file(CreateOptions options, kube::KubeSpec& cluster) 
   if (options.profile.empty()) {
     options.profile = file->profile;
   }
+  if (options.gateway.empty()) {
+    options.gateway = file->gateway;
+  }
+  if (options.gateway_address.empty()) {
+    options.gateway_address = file->gateway_address;
+  }
+  if (options.gateway_host_key.empty() && !file->gateway_host_key.empty()) {
+    options.gateway_host_key = is_a_key(file->gateway_host_key)
+                                   ? file->gateway_host_key
+                                   : seen_from_file(file->gateway_host_key);
+  }
   cluster = std::move(file->cluster);
   return options;
 }
@@ -70,6 +84,42 @@ void add_once(std::vector<NamedKey>& keys, const NamedKey& entry) {
   }
 }
 
+// Its host key comes from the operator: nothing is ever asked of the gateway itself to trust it.
+Answer<Gateway> read_gateway(const CreateOptions& options) {
+  const std::string next =
+      "--gateway jump:[USER@]HOST[:PORT], or --gateway sshpiper:NAMESPACE "
+      "--gateway-address HOST[:PORT]; both want --gateway-host-key FILE|KEY";
+  if (options.gateway.empty()) {
+    if (!options.gateway_address.empty() || !options.gateway_host_key.empty()) {
+      return Failure{Exit::kUsage, "--gateway-address and --gateway-host-key go with --gateway",
+                     next};
+    }
+    return Gateway{};
+  }
+  auto gateway = parse_gateway(options.gateway, options.gateway_address);
+  if (!gateway.ok()) {
+    return Failure{Exit::kUsage, std::move(gateway).error().what, next};
+  }
+  const std::string& given = options.gateway_host_key;
+  if (given.empty()) {
+    return Failure{Exit::kUsage,
+                   "the gateway's host key is missing: it is never taken from whoever answers",
+                   "--gateway-host-key FILE|KEY: its /etc/ssh/ssh_host_ed25519_key.pub, a "
+                   "known_hosts that names it, or the key itself"};
+  }
+  std::string text = given;
+  if (!is_a_key(given)) {
+    AB_TRY(content, advise(read_file_capped(given, 1U << 20U), next));
+    text = std::move(content);
+  }
+  auto key = gateway_host_key(*gateway, text);
+  if (!key.ok()) {
+    return Failure{Exit::kUsage, std::move(key).error().in("the gateway's host key").what, next};
+  }
+  gateway->host_key = std::move(key).value();
+  return std::move(gateway).value();
+}
+
 }  // namespace
 
 Answer<WantedBox> read_wanted_box(const CreateOptions& given) {
@@ -78,6 +128,8 @@ Answer<WantedBox> read_wanted_box(const CreateOptions& given) {
   if (!options.image.empty()) {
     wanted.cluster.image = options.image;
   }
+  AB_TRY(gateway, read_gateway(options));
+  wanted.cluster.gateway = std::move(gateway);
   if (!options.size.empty()) {
     wanted.cluster.size = options.size;
   }

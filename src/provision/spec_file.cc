@@ -17,6 +17,8 @@ Status read_cluster(YamlMap map, kube::KubeSpec& spec) {
   map.text("runtime_class", spec.runtime_class);
   map.choice("egress", egress, {"none", "dns", "internet", "list"});
   map.texts("egress_to", spec.egress_to);
+  map.text("gateway_namespace", spec.gateway_namespace);
+  map.text("gateway_pods", spec.gateway_pods);
   AB_CHECK(map.finish());
   AB_TRY(parsed, kube::parse_egress(egress));
   spec.egress = parsed;
@@ -34,6 +36,9 @@ Result<SpecFile> parse_spec_file(std::string_view text) {
   map.text("workspace", file.workspace);
   map.choice("isolation", file.isolation, {"bubblewrap", "none"});
   map.choice("profile", file.profile, {"core", "standard", "full"});
+  map.text("gateway", file.gateway);
+  map.text("gateway_address", file.gateway_address);
+  map.text("gateway_host_key", file.gateway_host_key);
   AB_CHECK(read_cluster(map.map("kubernetes"), file.cluster));
   AB_CHECK(map.finish());
   return file;

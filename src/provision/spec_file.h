@@ -18,7 +18,10 @@ struct SpecFile {
   std::string workspace;
   std::string isolation = "bubblewrap";  ///< or none
   std::string profile = "standard";      ///< or core, full
-  kube::KubeSpec cluster;                ///< under `kubernetes:`; checked by kube::check_spec()
+  std::string gateway;                   ///< as --gateway has it
+  std::string gateway_address;
+  std::string gateway_host_key;  ///< a file, or the key itself
+  kube::KubeSpec cluster;        ///< under `kubernetes:`; checked by kube::check_spec()
 };
 
 /// Strict: an unknown key is an Error with its line.

@@ -30,6 +30,8 @@ constexpr std::uint64_t kLinesForOne = 8;
 constexpr std::uint64_t kLeastLines = 500;
 /// Between two proofs of a box that has just been started.
 constexpr int kProofPauseMs = 200;
+/// Of a known_hosts of ours: two lines.
+constexpr std::size_t kMaxPinBytes = 64U << 10U;
 
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
@@ -50,6 +52,9 @@ std::vector<std::string> differences_of(const BoxName& name, const std::string& 
                                         const KubeSpec& spec, const WantedBox& wanted,
                                         const SandboxFacts& facts, const Json& live) {
   std::vector<std::string> found = changes_between(sandbox(name, ns, spec, facts.host_key), live);
+  if (facts.gateway.kind != GatewayKind::kNone && spec.gateway.kind == GatewayKind::kNone) {
+    found.push_back("its gateway is " + gateway_text(facts.gateway) + ", asked for is none");
+  }
   if (!wanted.keys.empty() && !facts.keys.empty() &&
       described(wanted.keys) != described(facts.keys)) {
     found.push_back("its keys are " + joined(described(facts.keys)) + ", asked for are " +
@@ -58,9 +63,8 @@ std::vector<std::string> differences_of(const BoxName& name, const std::string& 
   return found;
 }
 
-std::string other_host_key(const BoxName& name, const Store& store) {
-  return "its host key is not the one that is pinned here; if the box was made anew "
-         "elsewhere, remove " +
+std::string other_pin(const BoxName& name, const Store& store, const std::string& what) {
+  return what + " is not the one that is pinned here; if the box was made anew elsewhere, remove " +
          store.paths(name).box;
 }
 
@@ -72,6 +76,11 @@ Answer<KubeSpec> kube_spec_of(const CreateOptions& options, const WantedBox& wan
   if (auto good = check_spec(wanted.cluster); !good.ok()) {
     return Failure{Exit::kUsage, std::move(good).error().what,
                    "config/provision.example.yaml shows every key of the file"};
+  }
+  const bool piped = wanted.cluster.gateway.kind == GatewayKind::kSshpiper;
+  if (piped && !wanted.spec.authorities.empty()) {
+    return Failure{Exit::kUsage, "sshpiper takes no certificates: --user-ca would let nobody in",
+                   "list keys, or use a jump host"};
   }
   return wanted.cluster;
 }
@@ -140,6 +149,7 @@ Answer<std::optional<SandboxFacts>> KubeBackend::look(const BoxName& name) const
     return std::optional<SandboxFacts>();
   }
   AB_TRY(facts, read_sandbox(*live, name, client_->ns()));
+  AB_CHECK(look_at_pipe(name, facts));
   return std::optional<SandboxFacts>(std::move(facts));
 }
 
@@ -226,9 +236,14 @@ Done KubeBackend::make(const BoxName& name, const KubeSpec& spec, const WantedBo
   record.keys = keys;
   const std::vector<std::string> revoked =
       existing ? existing->revoked : std::vector<std::string>();
-  AB_TRY(
-      keys_part,
-      sandbox_keys(name, ns, {record.keys, revoked, record.generation, record.spec.authorities}));
+  const bool piped = spec.gateway.kind == GatewayKind::kSshpiper;
+  std::vector<NamedKey> door_keys = record.keys;
+  if (piped) {
+    AB_TRY(upstream, settle_upstream(name, spec.gateway));
+    door_keys = {std::move(upstream)};
+  }
+  AB_TRY(keys_part,
+         sandbox_keys(name, ns, {door_keys, revoked, record.generation, record.spec.authorities}));
   log::info("network policy",
             {{"name", policy_name(name)}, {"egress", std::string(text_of(spec.egress))}});
   AB_TRY(policy, client_->apply(kNetworkPolicies, network_policy(name, ns, spec), kBaseManager));
@@ -237,6 +252,7 @@ Done KubeBackend::make(const BoxName& name, const KubeSpec& spec, const WantedBo
   AB_CHECK(store_.save(record));
   AB_CHECK(
       replace_file(store_.paths(name).known_hosts, known_hosts_text(name.text(), host_key), 0600));
+  AB_CHECK(pin_gateway(name, spec.gateway));
   log::info("sandbox", {{"name", name.text()}, {"namespace", ns}});
   AB_TRY(box, client_->apply(kSandboxes, sandbox(name, ns, spec, host_key), kBaseManager));
   OrderedJson owner;
@@ -245,12 +261,19 @@ Done KubeBackend::make(const BoxName& name, const KubeSpec& spec, const WantedBo
                                              {"name", name.text()},
                                              {"uid", metadata_text(box, "uid")}};
   AB_TRY(owned, client_->patch_metadata(kSecrets, host_key_name(name), owner, kBaseManager));
+  if (piped) {
+    AB_CHECK(own_upstream(name, spec.gateway, owner));
+  }
   log::info("keys", {{"generation", std::to_string(record.generation)}});
   AB_TRY(with_keys, client_->apply(kSandboxes, keys_part, kKeysManager));
   AB_TRY(facts, read_sandbox(with_keys, name, ns));
   AB_CHECK(wait_running(name));
   const OrderedJson rendered = sandbox(name, ns, spec, host_key);
   AB_CHECK(wait_pod(name, facts, &rendered));
+  if (piped) {
+    AB_TRY(running, look_existing(name));  // now it has a Service, and so a name
+    AB_CHECK(put_pipe(name, running, record.keys, door_keys.front().key.text()));
+  }
   record.phase = Phase::kRunning;
   return store_.save(record);
 }
@@ -334,27 +357,85 @@ Answer<BoxView> KubeBackend::show(const BoxName& name, const SandboxFacts& facts
   view.backend = "kubernetes";
   view.ns = client_->ns();
   view.egress = facts.egress;
-  view.ssh = SshFacts{name.text(), facts.host, kDoorPort, record.identity_file,
-                      store_.paths(name).known_hosts};
-  if (stored && stored->host_key != facts.host_key) {
+  view.ssh = SshFacts{name.text(),
+                      facts.host,
+                      kDoorPort,
+                      record.identity_file,
+                      store_.paths(name).known_hosts,
+                      facts.gateway,
+                      store_.paths(name).gateway_known_hosts};
+  const bool other_key = stored && stored->host_key != facts.host_key;
+  const bool other_gateway = stored && !gateway_is_pinned(name, facts.gateway);
+  if (other_key || other_gateway) {
     view.state = State::kFailed;
-    view.reason = other_host_key(name, store_);
+    view.reason = other_pin(name, store_, other_key ? "its host key" : "its gateway");
     view.record.port = 0;  // nothing to connect with is printed
     return view;
   }
+  if (!facts.pipe_problems.empty()) {
+    view.state = State::kFailed;
+    view.reason = "hop 1: its Pipe: " + joined(facts.pipe_problems);
+  } else if (is_piped(facts) && !facts.has_pipe) {
+    view.reason = "it has no Pipe: nobody can enter through the gateway";
+  }
   if (probe && view.state == State::kRunning) {
-    const Status offered = prove_keys(facts, {});
-    if (offered.ok()) {
-      view.checked = std::to_string(facts.keys.size()) + " key(s) accepted on the pinned host key";
-    } else if (offered.error().code == Code::kDenied) {
-      view.state = State::kFailed;
-      view.reason = offered.error().what;
-    } else {
-      view.not_checked =
-          "the box over SSH, which cannot be reached from here: " + offered.error().what;
-    }
+    probe_gateway(name, facts, view);
+    probe_box(name, facts, view);
   }
   return view;
+}
+
+void KubeBackend::probe_box(const BoxName& name, const SandboxFacts& facts, BoxView& view) const {
+  const std::string hop = facts.gateway.kind == GatewayKind::kNone ? "" : "hop 2: ";
+  const Status offered = prove_keys(name, facts, {});
+  if (offered.ok()) {
+    view.checked.push_back(hop + std::to_string(facts.door_keys.size()) +
+                           (is_piped(facts) ? " key(s) of the gateway" : " key(s)") +
+                           " accepted on the pinned host key");
+  } else if (offered.error().code == Code::kDenied) {
+    view.state = State::kFailed;
+    view.reason = hop + offered.error().what;
+  } else {
+    view.not_checked.push_back(
+        hop + "the box over SSH, which cannot be reached from here: " + offered.error().what);
+  }
+}
+
+Result<DoorLine> KubeBackend::dial_box(const BoxName& name, const SandboxFacts& facts,
+                                       Deadline deadline) const {
+  AB_TRY(host_key, PublicKey::parse(facts.host_key));
+  const auto stored = store_.load(name);
+  const bool jump = facts.gateway.kind == GatewayKind::kJump && way_ == Way::kService;
+  if (jump && stored.ok() && *stored && !(*stored)->identity_file.empty()) {
+    const BoxPaths paths = store_.paths(name);
+    auto through = dial_through_jump({name.text(), facts.host, kDoorPort, (*stored)->identity_file,
+                                      paths.known_hosts, facts.gateway, paths.gateway_known_hosts},
+                                     host_key, deadline);
+    if (through.ok() || through.error().code == Code::kDenied) {
+      return through;
+    }
+    auto direct = dial_door(*client_, way_, facts, host_key, deadline);
+    return direct.ok() ? std::move(direct) : std::move(through);
+  }
+  return dial_door(*client_, way_, facts, host_key, deadline);
+}
+
+Done KubeBackend::pin_gateway(const BoxName& name, const Gateway& gateway) const {
+  if (gateway.kind == GatewayKind::kNone) {
+    return {};
+  }
+  return advise(replace_file(store_.paths(name).gateway_known_hosts,
+                             gateway_known_hosts(name.text(), gateway), 0600),
+                "see whether the disk is full");
+}
+
+bool KubeBackend::gateway_is_pinned(const BoxName& name, const Gateway& gateway) const {
+  const std::string& path = store_.paths(name).gateway_known_hosts;
+  if (gateway.kind == GatewayKind::kNone) {
+    return ::access(path.c_str(), F_OK) != 0;
+  }
+  const auto text = read_file_capped(path, kMaxPinBytes);
+  return text.ok() && *text == gateway_known_hosts(name.text(), gateway);
 }
 
 // A box seen for the first time from here is pinned from now on. Its lock is held.
@@ -366,7 +447,7 @@ Done KubeBackend::pin(const BoxName& name, const SandboxFacts& facts,
   AB_CHECK(store_.save(record_of(name, facts)));
   AB_CHECK(replace_file(store_.paths(name).known_hosts,
                         known_hosts_text(name.text(), facts.host_key), 0600));
-  return {};
+  return pin_gateway(name, facts.gateway);
 }
 
 Answer<BoxView> KubeBackend::view(const BoxName& name, bool probe) const {
@@ -380,9 +461,10 @@ Answer<BoxView> KubeBackend::view(const BoxName& name, bool probe) const {
 }
 
 Contact KubeBackend::contact_with(BoxRecord record, const SandboxFacts& facts) const {
-  const auto dial = [this, facts](Deadline deadline) -> Result<DoorLine> {
-    AB_TRY(host_key, PublicKey::parse(facts.host_key));
-    return dial_door(*client_, way_, facts, host_key, deadline);
+  // Behind sshpiper the door lets in nobody but the gateway: a session of ours goes through it.
+  const auto dial = [this, facts, name = record.name](Deadline deadline) -> Result<DoorLine> {
+    return is_piped(facts) ? dial_gateway(name, facts.gateway, deadline)
+                           : dial_box(name, facts, deadline);
   };
   return Contact{std::move(record), dial, kClusterStep, kNameTime};
 }
@@ -425,8 +507,11 @@ Answer<Contact> KubeBackend::contact(const BoxName& name) const {
   if (!stored) {
     AB_TRY(lock, store_.lock_new(name));
     AB_CHECK(pin(name, facts, stored));
-  } else if (stored->host_key != facts.host_key) {
-    return Failure{Exit::kRefused, "box " + name.text() + ": " + other_host_key(name, store_),
+  } else if (stored->host_key != facts.host_key || !gateway_is_pinned(name, facts.gateway)) {
+    const bool other_key = stored->host_key != facts.host_key;
+    return Failure{Exit::kRefused,
+                   "box " + name.text() + ": " +
+                       other_pin(name, store_, other_key ? "its host key" : "its gateway"),
                    "nothing was sent to it"};
   }
   BoxRecord record = record_of(name, facts, stored);
@@ -445,17 +530,21 @@ Done KubeBackend::prove_start(const SandboxFacts& facts, BoxView& view) const {
   if (view.state != State::kRunning) {
     return {};
   }
+  if (facts.gateway.kind != GatewayKind::kNone) {
+    return prove_start_behind_gateway(facts, view);
+  }
   const Contact box = contact_with(view.record, facts);
   const auto line = box.dial(steady_clock::now() + kProbeTime);
   if (!line.ok() && line.error().code != Code::kDenied) {
-    view.not_checked = "the box over SSH, which cannot be reached from here: " + line.error().what;
+    view.not_checked.push_back("the box over SSH, which cannot be reached from here: " +
+                               line.error().what);
     return {};
   }
   const auto deadline = steady_clock::now() + kStartTime;
   for (;;) {
     auto proof = prove_once(box);
     if (proof.ok()) {
-      view.checked = std::move(proof->words);
+      view.checked.push_back(std::move(proof->words));
       return {};
     }
     if (steady_clock::now() >= deadline) {
@@ -477,6 +566,11 @@ Answer<std::vector<BoxView>> KubeBackend::views() const {
       continue;
     }
     auto facts = read_sandbox(item, *name, client_->ns());
+    if (facts.ok()) {
+      if (auto pipe = look_at_pipe(*name, *facts); !pipe.ok()) {
+        facts = std::move(pipe).error();
+      }
+    }
     if (!facts.ok()) {
       log::warning("a Sandbox is left out", {{"why", facts.error().message}});
       continue;
@@ -496,6 +590,7 @@ Answer<Backend::Changed> KubeBackend::create(const BoxName& name,
   std::optional<SandboxFacts> existing;
   if (live) {
     AB_TRY(facts, read_sandbox(*live, name, client_->ns()));
+    AB_CHECK(look_at_pipe(name, facts));
     const auto found = differences_of(name, client_->ns(), spec, wanted, facts, *live);
     if (!found.empty()) {
       return another_box(name, found);
@@ -507,6 +602,7 @@ Answer<Backend::Changed> KubeBackend::create(const BoxName& name,
     }
     existing = std::move(facts);
   } else {
+    AB_CHECK(check_gateway(name, spec));
     AB_CHECK(try_out(name, spec));
   }
   for (const std::string& image : {spec.door_image, spec.image}) {
@@ -578,9 +674,14 @@ Answer<Backend::Removed> KubeBackend::remove(const BoxName& name, bool keep_work
   }
   AB_TRY(existing, look(name));
   bool changed = false;
+  if (existing && is_piped(*existing)) {
+    // First of all: nobody new comes in, and no name is left behind that another box could take.
+    AB_TRY(unpiped, remove_piping(name, existing->gateway));
+    changed = unpiped;
+  }
   if (existing) {
     AB_TRY(gone, client_->remove(kSandboxes, name.text(), existing->uid));
-    changed = gone;
+    changed = changed || gone;
     const auto judge = [](const Json* object) -> Answer<Client::Verdict> {
       return Client::Verdict{object == nullptr, "end of it", {}};
     };

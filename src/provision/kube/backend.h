@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ssh_client.h"
 #include "provision/backend.h"
 #include "provision/key_change.h"
 #include "provision/kube/client.h"
@@ -33,6 +34,14 @@ inline constexpr std::chrono::seconds kClusterStep{20};
 inline constexpr std::chrono::seconds kNameTime{60};
 /// An annotation is in the pod within a second, and in its file a second later.
 inline constexpr std::chrono::seconds kKeysTime{90};
+
+/// Whether the server of CONNECTED would take each of KEYS from USER, and none of REFUSED;
+/// Code::kDenied where that is not so.
+[[nodiscard]] Status offer_keys(SshClient& connected, const std::string& user,
+                                const std::vector<NamedKey>& keys,
+                                const std::vector<NamedKey>& refused, Deadline deadline);
+/// Whether that ended at one of KEYS, rather than at another host key.
+[[nodiscard]] bool is_refused_key(const Error& error);
 
 /// What the cluster says of a box, as a record.
 [[nodiscard]] BoxRecord record_of(const BoxName& name, const SandboxFacts& facts);
@@ -83,6 +92,8 @@ class KubeBackend final : public Backend {
                                      bool probe) const;
   [[nodiscard]] Done pin(const BoxName& name, const SandboxFacts& facts,
                          const std::optional<BoxRecord>& stored) const;
+  [[nodiscard]] Done pin_gateway(const BoxName& name, const Gateway& gateway) const;
+  [[nodiscard]] bool gateway_is_pinned(const BoxName& name, const Gateway& gateway) const;
   [[nodiscard]] Answer<std::string> settle_host_key(const BoxName& name,
                                                     const std::string& known) const;
   [[nodiscard]] Answer<std::vector<NamedKey>> settle_keys(const BoxName& name,
@@ -95,12 +106,17 @@ class KubeBackend final : public Backend {
   [[nodiscard]] Done prove_start(const SandboxFacts& facts, BoxView& view) const;
   /// Each key of FACTS is offered on the pinned host key and taken, each of REFUSED is not.
   /// Code::kDenied where that is not so; other codes: the box cannot be reached from here.
-  [[nodiscard]] Status prove_keys(const SandboxFacts& facts,
+  [[nodiscard]] Status prove_keys(const BoxName& name, const SandboxFacts& facts,
                                   const std::vector<NamedKey>& refused) const;
+  /// To the door of the box itself: the way that was asked for, or the jump host that leads there.
+  [[nodiscard]] Result<DoorLine> dial_box(const BoxName& name, const SandboxFacts& facts,
+                                          Deadline deadline) const;
+  void probe_box(const BoxName& name, const SandboxFacts& facts, BoxView& view) const;
   struct Held {
     BoxLock lock;
     SandboxFacts facts;
     BoxRecord record;
+    std::vector<NamedKey> door_gone = {};  ///< what the door let in before, and no longer
   };
   [[nodiscard]] Answer<Held> hold(const BoxName& name) const;
   [[nodiscard]] Done put_keys(Held& held, const KeyChange& change) const;
@@ -109,6 +125,44 @@ class KubeBackend final : public Backend {
   [[nodiscard]] Done replace_pod(Held& held) const;
   [[nodiscard]] Answer<KeysDone> finish_change(Held held, const std::vector<NamedKey>& gone,
                                                bool evict, KeysDone done) const;
+  /// The box's door lets KEYS in from now on, with GENERATION; a pod that runs has them.
+  [[nodiscard]] Done put_door_keys(Held& held, const std::vector<NamedKey>& keys,
+                                   const std::vector<std::string>& revoked,
+                                   std::uint64_t generation) const;
+  // Behind a gateway: backend_gateway.cc.
+  [[nodiscard]] bool is_piped(const SandboxFacts& facts) const {
+    return facts.gateway.kind == GatewayKind::kSshpiper;
+  }
+  /// Before anything is made: whether the cluster and its other Pipes leave room for this one.
+  [[nodiscard]] Done check_gateway(const BoxName& name, const KubeSpec& spec) const;
+  /// The public half of the key with which the gateway logs in at the box; made where there is
+  /// none.
+  [[nodiscard]] Answer<NamedKey> settle_upstream(const BoxName& name, const Gateway& gateway) const;
+  /// The box's Pipe with KEYS, read back; with none of them it goes.
+  [[nodiscard]] Done put_pipe(const BoxName& name, const SandboxFacts& facts,
+                              const std::vector<NamedKey>& keys,
+                              const std::string& upstream_key) const;
+  /// put_keys() behind sshpiper. Where a key goes, the gateway gets another key for the box as
+  /// well: the door cannot tell the sessions that come through the gateway apart, and ends them
+  /// all.
+  [[nodiscard]] Done put_piped_keys(Held& held, const KeyChange& change,
+                                    const std::vector<std::string>& revoked) const;
+  /// The keys of HELD at the gateway, and REFUSED; false where it cannot be reached from here.
+  [[nodiscard]] Answer<bool> prove_first_hop(const Held& held, const std::vector<NamedKey>& refused,
+                                             std::chrono::steady_clock::time_point deadline,
+                                             KeysDone& done) const;
+  [[nodiscard]] Done own_upstream(const BoxName& name, const Gateway& gateway,
+                                  const OrderedJson& owner) const;
+  [[nodiscard]] Answer<bool> remove_piping(const BoxName& name, const Gateway& gateway) const;
+  [[nodiscard]] Done look_at_pipe(const BoxName& name, SandboxFacts& facts) const;
+  /// Each of KEYS is offered at the gateway itself and taken there, each of REFUSED is not.
+  [[nodiscard]] Status offer_at_gateway(const BoxName& name, const SandboxFacts& facts,
+                                        const std::vector<NamedKey>& keys,
+                                        const std::vector<NamedKey>& refused) const;
+  /// prove_start() behind a gateway: each hop by itself, then a login over both.
+  [[nodiscard]] Done prove_start_behind_gateway(const SandboxFacts& facts, BoxView& view) const;
+  /// What can be said of the gateway, the first hop.
+  void probe_gateway(const BoxName& name, const SandboxFacts& facts, BoxView& view) const;
   [[nodiscard]] Answer<KeysDone> finish(Held held, KeysDone done) const;
   [[nodiscard]] Done try_out(const BoxName& name, const KubeSpec& spec) const;
   [[nodiscard]] Done make(const BoxName& name, const KubeSpec& spec, const WantedBox& wanted,

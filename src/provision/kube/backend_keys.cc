@@ -23,23 +23,7 @@ using std::chrono::steady_clock;
 
 /// From the pod's annotation to the door's file takes the kubelet a second, at worst a minute.
 constexpr int kPauseMs = 200;
-
-Status offer_keys(SshClient& connected, const std::vector<NamedKey>& keys,
-                  const std::vector<NamedKey>& refused, Deadline deadline) {
-  for (const NamedKey& entry : keys) {
-    AB_TRY(taken, connected.offer(kLoginUser, entry.key, deadline));
-    if (!taken) {
-      return Error{Code::kDenied, "it refuses its key " + entry.key.fingerprint()};
-    }
-  }
-  for (const NamedKey& entry : refused) {
-    AB_TRY(taken, connected.offer(kLoginUser, entry.key, deadline));
-    if (taken) {
-      return Error{Code::kDenied, "it still takes the key " + entry.key.fingerprint()};
-    }
-  }
-  return {};
-}
+const std::string kRefusesKey = "it refuses its key ";
 
 bool is_listed(const std::vector<std::string>& fingerprints, const std::string& fingerprint) {
   return std::find(fingerprints.begin(), fingerprints.end(), fingerprint) != fingerprints.end();
@@ -47,12 +31,30 @@ bool is_listed(const std::vector<std::string>& fingerprints, const std::string& 
 
 }  // namespace
 
-Status KubeBackend::prove_keys(const SandboxFacts& facts,
+bool is_refused_key(const Error& error) { return error.what.starts_with(kRefusesKey); }
+
+Status offer_keys(SshClient& connected, const std::string& user, const std::vector<NamedKey>& keys,
+                  const std::vector<NamedKey>& refused, Deadline deadline) {
+  for (const NamedKey& entry : keys) {
+    AB_TRY(taken, connected.offer(user, entry.key, deadline));
+    if (!taken) {
+      return Error{Code::kDenied, kRefusesKey + entry.key.fingerprint()};
+    }
+  }
+  for (const NamedKey& entry : refused) {
+    AB_TRY(taken, connected.offer(user, entry.key, deadline));
+    if (taken) {
+      return Error{Code::kDenied, "it still takes the key " + entry.key.fingerprint()};
+    }
+  }
+  return {};
+}
+
+Status KubeBackend::prove_keys(const BoxName& name, const SandboxFacts& facts,
                                const std::vector<NamedKey>& refused) const {
-  AB_TRY(host_key, PublicKey::parse(facts.host_key));
   const auto deadline = steady_clock::now() + kProbeTime;
-  AB_TRY(line, dial_door(*client_, way_, facts, host_key, deadline));
-  return offer_keys(line.client, facts.keys, refused, deadline);
+  AB_TRY(line, dial_box(name, facts, deadline));
+  return offer_keys(line.client, kLoginUser, facts.door_keys, refused, deadline);
 }
 
 // What the cluster has is what counts; this machine adds what it alone knows.
@@ -86,17 +88,27 @@ Done KubeBackend::put_keys(Held& held, const KeyChange& change) const {
       revoked.push_back(std::move(line));
     }
   }
-  const BoxName& name = change.record.name;
+  held.record = change.record;
+  if (is_piped(held.facts)) {
+    return put_piped_keys(held, change, revoked);
+  }
+  return put_door_keys(held, change.record.keys, revoked, change.record.generation);
+}
+
+Done KubeBackend::put_door_keys(Held& held, const std::vector<NamedKey>& keys,
+                                const std::vector<std::string>& revoked,
+                                std::uint64_t generation) const {
+  const BoxName& name = held.record.name;
+  held.record.generation = generation;
   AB_TRY(part, sandbox_keys(name, client_->ns(),
-                            {change.record.keys, revoked, change.record.generation,
-                             change.record.spec.authorities}));
-  log::info("keys", {{"generation", std::to_string(change.record.generation)}});
+                            {keys, revoked, generation, held.record.spec.authorities}));
+  log::info("keys", {{"generation", std::to_string(generation)}});
   AB_TRY(object, client_->apply(kSandboxes, part, kKeysManager));
   const State state = held.facts.state;
   AB_TRY(facts, read_sandbox(object, name, client_->ns()));
+  AB_CHECK(look_at_pipe(name, facts));
   held.facts = std::move(facts);
   held.facts.state = state;  // a change of keys is no change of that, whatever is said right after
-  held.record = change.record;
   AB_CHECK(store_.save(held.record));
   return state == State::kRunning ? wait_pod(name, held.facts, nullptr) : Done();
 }
@@ -106,17 +118,24 @@ Done KubeBackend::prove_change(const Held& held, const std::vector<NamedKey>& re
                                KeysDone& done) const {
   done.proven = false;
   done.proofs.clear();
+  const auto deadline = steady_clock::now() + kKeysTime;
+  bool first_hop = true;
+  if (is_piped(held.facts)) {
+    AB_TRY(proven, prove_first_hop(held, refused, deadline, done));
+    first_hop = proven;
+  }
   if (held.facts.state != State::kRunning) {
     return {};
   }
-  const auto deadline = steady_clock::now() + kKeysTime;
   for (;;) {
-    const Status outcome = prove_keys(held.facts, refused);
+    const std::vector<NamedKey>& at_door = is_piped(held.facts) ? held.door_gone : refused;
+    const Status outcome = prove_keys(held.record.name, held.facts, at_door);
     if (outcome.ok()) {
-      done.proofs.push_back(std::to_string(held.facts.keys.size()) +
+      done.proofs.push_back((is_piped(held.facts) ? "hop 2: " : "") +
+                            std::to_string(held.facts.door_keys.size()) +
                             " key(s) accepted on the pinned host key, " +
-                            std::to_string(refused.size()) + " refused");
-      done.proven = true;
+                            std::to_string(at_door.size()) + " refused");
+      done.proven = first_hop;
       return {};
     }
     if (outcome.error().code != Code::kDenied) {

@@ -89,6 +89,7 @@ Answer<Client> Client::open(AccessOptions options) {
 Done Client::renew() {
   AB_TRY(access, open_access(chosen_, options_));
   AB_TRY(http, http_client(access));
+  access.ns = access_.ns;  // an InNamespace may be in force
   access_ = std::move(access);
   http_ = std::move(http);
   return {};

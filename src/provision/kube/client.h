@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "provision/answer.h"
@@ -40,6 +41,20 @@ class Client {
   [[nodiscard]] const std::string& ns() const { return access_.ns; }
   /// The server's host as the kubeconfig has it, and its port.
   [[nodiscard]] const ServerUrl& address() const { return access_.server; }
+
+  /// While it lives, what is asked is about the objects of another namespace.
+  class InNamespace {
+   public:
+    InNamespace(Client& client, const std::string& ns)
+        : client_(client), before_(std::exchange(client.access_.ns, ns)) {}
+    InNamespace(const InNamespace&) = delete;
+    InNamespace& operator=(const InNamespace&) = delete;
+    ~InNamespace() { client_.access_.ns = std::move(before_); }
+
+   private:
+    Client& client_;
+    std::string before_;
+  };
   [[nodiscard]] const std::string& context() const { return access_.context; }
   [[nodiscard]] std::string server() const {
     return access_.server.authority() + access_.server.prefix;

@@ -7,6 +7,7 @@
 #include "provision/kube/backend.h"
 #include "provision/kube/doctor.h"
 #include "provision/kube/manifests.h"
+#include "provision/kube/pipe.h"
 #include "provision/kube/preflight.h"
 #include "provision/kube/rbac.h"
 #include "provision/kube/yaml_text.h"
@@ -68,13 +69,31 @@ Answer<Report> render(const Render& command, const std::string& ns) {
   const std::string where = namespace_or_default(ns);
   const std::string unknown = "made at create";
   OrderedJson box = sandbox(command.name, where, wanted.cluster, unknown);
-  AB_TRY(keys, sandbox_keys(command.name, where, {wanted.keys, {}, 1, wanted.spec.authorities}));
+  const bool piped = wanted.cluster.gateway.kind == GatewayKind::kSshpiper;
+  AB_TRY(keys,
+         sandbox_keys(
+             command.name, where,
+             {piped ? std::vector<NamedKey>() : wanted.keys, {}, 1, wanted.spec.authorities}));
   box.merge_patch(keys);
-  return shown({network_policy(command.name, where, wanted.cluster),
-                host_key_secret(command.name, where, unknown, ""), box});
+  std::vector<OrderedJson> objects = {network_policy(command.name, where, wanted.cluster),
+                                      host_key_secret(command.name, where, unknown, ""), box};
+  if (piped) {
+    const Gateway& gateway = wanted.cluster.gateway;
+    objects.push_back(upstream_secret(command.name, where, gateway.ns, unknown, ""));
+    objects.push_back(pipe({command.name, where, "", gateway,
+                            command.name.text() + "." + where + ".svc.cluster.local", unknown,
+                            unknown, wanted.keys}));
+  }
+  return shown(objects);
 }
 
 Answer<Report> show_role(const ShowRole& command, const std::string& ns) {
+  if (!command.boxes.empty()) {
+    Report report;
+    report.json = gateway_role(command.boxes, namespace_or_default(ns));
+    report.text = yaml_text(report.json);
+    return report;
+  }
   auto rights = rights_of(command.commands);
   if (!rights.ok()) {
     std::string all;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "provision/contact.h"
+#include "provision/handoff.h"
 #include "provision/kube/client.h"
 #include "provision/kube/sandbox_facts.h"
 
@@ -17,5 +18,14 @@ enum class Way : std::uint8_t {
 /// HOST_KEY. Code::kUnavailable with the cluster's words where the way is barred.
 [[nodiscard]] Result<DoorLine> dial_door(Client& client, Way way, const SandboxFacts& facts,
                                          const PublicKey& host_key, Deadline deadline);
+
+/// To the box of FACTS through its jump host, as its clients go: with the same ssh, key and pins.
+/// Code::kUnavailable with ssh's own words where that leads nowhere.
+[[nodiscard]] Result<DoorLine> dial_through_jump(const SshFacts& facts, const PublicKey& host_key,
+                                                 Deadline deadline);
+
+/// To GATEWAY itself, which stands for the box NAME.
+[[nodiscard]] Result<DoorLine> dial_gateway(const BoxName& name, const Gateway& gateway,
+                                            Deadline deadline);
 
 }  // namespace agentbox::provision::kube

@@ -100,6 +100,27 @@ bool AddressRange::contains(const AddressRange& other) const {
   return true;
 }
 
+Result<PodLabel> parse_pod_label(std::string_view text) {
+  constexpr std::size_t kMaxBytes = 63;
+  const auto word = [](std::string_view part, std::string_view more) {
+    return !part.empty() && is_one_of(part.front(), "") && is_one_of(part.back(), "") &&
+           std::all_of(part.begin(), part.end(), [&](char c) { return is_one_of(c, more); });
+  };
+  if (text.empty()) {
+    return PodLabel{};
+  }
+  const auto equals = text.find('=');
+  const std::string_view name = text.substr(0, equals);
+  const std::string_view value =
+      equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1);
+  const std::string_view last = name.substr(std::min(name.rfind('/') + 1, name.size()));
+  if (!word(name, "._-/") || std::count(name.begin(), name.end(), '/') > 1 ||
+      last.size() > kMaxBytes || !word(value, "._-") || value.size() > kMaxBytes) {
+    return bad("not a label such as app.kubernetes.io/name=sshpiper", text);
+  }
+  return PodLabel{std::string(name), std::string(value)};
+}
+
 Status check_spec(const KubeSpec& spec) {
   for (const std::string& image : {spec.door_image, spec.image}) {
     if (!image.empty() && !is_image(image)) {
@@ -125,6 +146,10 @@ Status check_spec(const KubeSpec& spec) {
   for (const std::string& range : spec.egress_to) {
     AB_CHECK(parse_range(range));
   }
+  if (!spec.gateway_namespace.empty() && !is_dns_name(spec.gateway_namespace)) {
+    return bad("not the name of a namespace", spec.gateway_namespace);
+  }
+  AB_CHECK(parse_pod_label(spec.gateway_pods));
   return {};
 }
 

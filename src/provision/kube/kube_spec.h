@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "provision/gateway.h"
 
 namespace agentbox::provision::kube {
 
@@ -40,7 +41,19 @@ struct KubeSpec {
   std::string runtime_class;   ///< empty: the cluster's default
   Egress egress = Egress::kNone;
   std::vector<std::string> egress_to;  ///< ADDRESS/PREFIX, with kList
+  Gateway gateway = {};                ///< through which clients reach it
+  /// Whose pods alone may connect to the door, where the gateway is sshpiper: their namespace
+  /// (empty: the Pipe's), and a label LABEL=VALUE that they have (empty: any pod of it).
+  std::string gateway_namespace = {};
+  std::string gateway_pods = "app.kubernetes.io/name=sshpiper";
 };
+
+/// KubeSpec::gateway_pods taken apart; both empty where any pod is meant.
+struct PodLabel {
+  std::string name;
+  std::string value;
+};
+[[nodiscard]] Result<PodLabel> parse_pod_label(std::string_view text);
 
 /// The first value that is not of its grammar, or success.
 [[nodiscard]] Status check_spec(const KubeSpec& spec);

@@ -106,6 +106,34 @@ std::string egress_words(const KubeSpec& spec) {
   return words;
 }
 
+const std::string& gateway_namespace(const KubeSpec& spec) {
+  return spec.gateway_namespace.empty() ? spec.gateway.ns : spec.gateway_namespace;
+}
+
+// One peer, whose two selectors must both fit: as two peers either would do.
+OrderedJson gateway_peer(const KubeSpec& spec) {
+  OrderedJson peer;
+  peer["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] = gateway_namespace(spec);
+  const auto label = parse_pod_label(spec.gateway_pods);
+  if (label.ok() && !label->name.empty()) {
+    peer["podSelector"]["matchLabels"][label->name] = label->value;
+  }
+  return peer;
+}
+
+void add_gateway(const KubeSpec& spec, OrderedJson& annotations) {
+  if (spec.gateway.kind == GatewayKind::kNone) {
+    return;
+  }
+  annotations[kGatewayAnnotation] = gateway_text(spec.gateway);
+  annotations[kGatewayHostKeyAnnotation] = spec.gateway.host_key;
+  if (spec.gateway.kind == GatewayKind::kSshpiper) {
+    annotations[kGatewayAddressAnnotation] = gateway_address(spec.gateway);
+    annotations[kIngressAnnotation] =
+        gateway_namespace(spec) + (spec.gateway_pods.empty() ? "" : " " + spec.gateway_pods);
+  }
+}
+
 OrderedJson container_security(int user) {
   OrderedJson security;
   security["runAsUser"] = user;
@@ -274,6 +302,9 @@ OrderedJson network_policy(const BoxName& name, const std::string& ns, const Kub
   object["spec"]["podSelector"]["matchLabels"][kBoxLabel] = name.text();
   object["spec"]["policyTypes"] = OrderedJson::array({"Ingress", "Egress"});
   OrderedJson in;
+  if (spec.gateway.kind == GatewayKind::kSshpiper) {
+    in["from"] = OrderedJson::array({gateway_peer(spec)});
+  }
   in["ports"] = OrderedJson::array({port("TCP", kDoorPort)});
   object["spec"]["ingress"] = OrderedJson::array({in});
   object["spec"]["egress"] = egress_rules(spec);
@@ -296,6 +327,7 @@ OrderedJson sandbox(const BoxName& name, const std::string& ns, const KubeSpec& 
   OrderedJson object = labelled(kSandboxes, name.text(), ns, name);
   object["metadata"]["annotations"][kHostKeyAnnotation] = public_key;
   object["metadata"]["annotations"][kEgressAnnotation] = egress_words(spec);
+  add_gateway(spec, object["metadata"]["annotations"]);
   object["spec"]["service"] = true;
   OrderedJson& pod = object["spec"]["podTemplate"];
   pod["metadata"]["labels"] = {{kManagedByLabel, kManagedBy}, {kBoxLabel, name.text()}};

@@ -30,6 +30,12 @@ inline constexpr const char* kBoxLabel = "agentbox.internal/box";
 inline constexpr const char* kHostKeyAnnotation = "agentbox.internal/host-key";
 /// What the policy was rendered for, so that a look at the Sandbox tells it.
 inline constexpr const char* kEgressAnnotation = "agentbox.internal/egress";
+/// The box's gateway: parse_gateway()'s two texts, and its host key. None of them: no gateway.
+inline constexpr const char* kGatewayAnnotation = "agentbox.internal/gateway";
+inline constexpr const char* kGatewayAddressAnnotation = "agentbox.internal/gateway-address";
+inline constexpr const char* kGatewayHostKeyAnnotation = "agentbox.internal/gateway-host-key";
+/// Whose pods may connect, where not everybody's.
+inline constexpr const char* kIngressAnnotation = "agentbox.internal/ingress";
 inline constexpr const char* kKeysAnnotation = "agentbox.internal/authorized-keys";
 inline constexpr const char* kGenerationAnnotation = "agentbox.internal/keys-generation";
 inline constexpr const char* kRevokedAnnotation = "agentbox.internal/revoked";
@@ -43,7 +49,7 @@ inline constexpr std::size_t kMaxKeysBytes = 64U << 10U;
 [[nodiscard]] std::string policy_name(const BoxName& name);
 [[nodiscard]] std::string host_key_name(const BoxName& name);
 
-/// Only the door's port comes in, only what SPEC says goes out.
+/// Only the door's port comes in, and behind sshpiper only its pods'; only what SPEC says goes out.
 [[nodiscard]] OrderedJson network_policy(const BoxName& name, const std::string& ns,
                                          const KubeSpec& spec);
 /// The Secret with the door's host key; PRIVATE_KEY empty: without it, to be shown. PUBLIC_KEY is

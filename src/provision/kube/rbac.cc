@@ -20,7 +20,7 @@ struct Line {
 };
 // A wait is a list and a watch of one object. A Secret is never read: who may patch it sees its
 // metadata in the answer, and that is all that is asked for.
-constexpr std::array<Line, 38> kLines = {{
+constexpr auto kLines = std::to_array<Line>({
     {"create", kSandboxGroup, "sandboxes", "get list watch create patch"},
     {"create", kNetworkGroup, "networkpolicies", "create patch"},
     {"create", "", "secrets", "create patch"},
@@ -57,9 +57,12 @@ constexpr std::array<Line, 38> kLines = {{
     {"evict", "", "secrets", "patch"},
     {"evict", "", "pods", "list watch"},
     {"port-forward", "", "pods/portforward", "get create"},  // for --port-forward
+    // In the namespace of the gateway, besides what the command needs in the box's.
+    {"sshpiper", "sshpiper.com", "pipes", "get list create patch delete"},
+    {"sshpiper", "", "secrets", "create patch delete"},
     {"preflight", kSandboxGroup, "sandboxes", "create patch"},
     {"preflight", kNetworkGroup, "networkpolicies", "create patch"},
-}};
+});
 
 void add_words(std::string_view words, std::set<std::string>& out) {
   while (!words.empty()) {

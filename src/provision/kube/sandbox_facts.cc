@@ -8,6 +8,7 @@
 #include "provision/kube/api.h"
 #include "provision/kube/connection.h"
 #include "provision/kube/manifests.h"
+#include "provision/kube/pipe.h"
 
 namespace agentbox::provision::kube {
 namespace {
@@ -88,6 +89,22 @@ Failure strange(const BoxName& name, const std::string& what) {
                  "look at it with kubectl get sandbox -o yaml; what it says is not passed on"};
 }
 
+Result<Gateway> read_gateway(const Json& sandbox) {
+  constexpr std::string_view kAnnotations = "metadata/annotations";
+  const std::string text = entry_of(sandbox, kAnnotations, kGatewayAnnotation);
+  if (text.empty()) {
+    return Gateway{};
+  }
+  AB_TRY(gateway, parse_gateway(text, entry_of(sandbox, kAnnotations, kGatewayAddressAnnotation)));
+  const std::string host_key = entry_of(sandbox, kAnnotations, kGatewayHostKeyAnnotation);
+  AB_TRY(key, PublicKey::parse(host_key));
+  if (key.text() != host_key) {
+    return Error{Code::kInvalid, "its host key is not one key alone"};
+  }
+  gateway.host_key = host_key;
+  return gateway;
+}
+
 }  // namespace
 
 bool is_labelled(const Json& object, const BoxName& name) {
@@ -135,7 +152,35 @@ Answer<SandboxFacts> read_sandbox(const Json& sandbox, const BoxName& name, cons
   facts.generation = generation.ok() ? *generation : 0;
   const std::string pod = entry_of(sandbox, "metadata/annotations", "agents.x-k8s.io/pod-name");
   facts.pod = is_dns_name(pod) ? pod : name.text();
+  facts.door_keys = facts.keys;
+  auto gateway = read_gateway(sandbox);
+  if (!gateway.ok()) {
+    return strange(name, "its gateway: " + gateway.error().what);
+  }
+  facts.gateway = std::move(gateway).value();
   return facts;
+}
+
+Done add_pipe(const Json* live, const BoxName& name, const std::string& ns, SandboxFacts& facts) {
+  facts.keys.clear();
+  facts.has_pipe = live != nullptr;
+  if (live == nullptr) {
+    return {};
+  }
+  AB_TRY(
+      pipe,
+      read_pipe(*live,
+                PipePlan{name, ns, facts.uid, facts.gateway, facts.host, facts.host_key, {}, {}}));
+  facts.keys = std::move(pipe.keys);
+  facts.pipe_problems = std::move(pipe.problems);
+  const bool taken =
+      std::any_of(facts.door_keys.begin(), facts.door_keys.end(),
+                  [&](const NamedKey& entry) { return entry.key.text() == pipe.upstream_key; });
+  if (!taken) {
+    facts.pipe_problems.emplace_back(
+        "the gateway's key for the box is not the one that the box lets in");
+  }
+  return {};
 }
 
 std::uint64_t pod_generation(const Json& pod) {

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "provision/answer.h"
 #include "provision/box.h"
+#include "provision/gateway.h"
 #include "provision/report.h"
 
 namespace agentbox::provision::kube {
@@ -28,7 +29,18 @@ struct SandboxFacts {
   std::uint64_t generation = 0;
   std::string egress;  ///< what the box may reach, as it was asked for; escaped
   std::string pod;
+  Gateway gateway;  ///< through which clients reach it
+  /// Whom the door itself lets in: the gateway's own key behind sshpiper, else KEYS.
+  std::vector<NamedKey> door_keys;
+  /// Behind sshpiper: what is wrong with the box's Pipe, in words; and whether there is one.
+  std::vector<std::string> pipe_problems;
+  bool has_pipe = false;
 };
+
+/// Behind sshpiper: KEYS become those of the box's Pipe, LIVE (null: there is none), and what is
+/// wrong with it is noted.
+[[nodiscard]] Done add_pipe(const Json* live, const BoxName& name, const std::string& ns,
+                            SandboxFacts& facts);
 
 /// True where OBJECT's labels say that agentbox-provision made it for the box NAME.
 [[nodiscard]] bool is_labelled(const Json& object, const BoxName& name);

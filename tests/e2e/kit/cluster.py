@@ -28,8 +28,9 @@ GROUPS = {
     "networkpolicies": "apis/networking.k8s.io/v1",
     "secrets": "api/v1",
     "pods": "api/v1",
+    "pipes": "apis/sshpiper.com/v1beta1",
 }
-KINDS = {"sandboxes": "Sandbox", "networkpolicies": "NetworkPolicy", "secrets": "Secret", "pods": "Pod"}
+KINDS = {"sandboxes": "Sandbox", "networkpolicies": "NetworkPolicy", "secrets": "Secret", "pods": "Pod", "pipes": "Pipe"}
 SANDBOX_FIELDS = {
     "podTemplate", "volumeClaimTemplates", "service", "shutdownTime", "shutdownPolicy", "operatingMode",
 }
@@ -162,6 +163,8 @@ class Cluster:
         self.allowed = None  # a set of (verb, resource): nothing else may be done
         self.tokens = {TOKEN}
         self.served = ["v1beta1", "v1alpha1"]
+        self.pipes_served = ["v1beta1"]
+        self.pruned = []  # paths that an older definition of Pipes does not know, and drops
         self.controller = True
         self.lazy = False  # controller and kubelet act only when somebody watches
         self.node_address = "192.0.2.10"
@@ -171,7 +174,7 @@ class Cluster:
         self.pod_gone = lambda name: None
         self.log_of = lambda pod, container: None  # bytes; None where no such container runs
         self.budgets = []  # of the next port-forwards: bytes from the client after which one is cut, or None
-        self.port_of = lambda pod: None  # where a port-forward to that pod ends, on this machine
+        self.port_of = lambda pod: None  # where a port-forward to that pod ends on this machine: PORT, or (ADDRESS, PORT)
         self.server = None
         self.stopping = False
 
@@ -394,11 +397,17 @@ class Cluster:
             if plural == "sandboxes" and not get_at(value, ("spec", "podTemplate", "spec")):
                 raise Refusal(422, "Invalid", f'Sandbox.agents.x-k8s.io "{name}" is invalid: '
                               "spec.podTemplate.spec: Required value")
+            for path in self.pruned if plural == "pipes" else ():
+                drop_at(value, path)
             if query.get("dryRun") != "All":
                 self.owners[key] = owners
                 if created or value != self.objects.get(key):
                     self._store(plural, namespace, name, value)
-            return (201 if created else 200), copy.deepcopy(self.objects.get(key, value))
+            seen = copy.deepcopy(self.objects.get(key, value))
+            if created and key not in self.objects:  # what a dry run shows of it
+                seen["metadata"].update(name=name, namespace=namespace)
+                seen.update(apiVersion=body["apiVersion"], kind=body["kind"])
+            return (201 if created else 200), seen
 
     def _check_strict(self, plural, body, query):
         unknown = set(body.get("spec", {})) - SANDBOX_FIELDS if plural == "sandboxes" else set()
@@ -509,7 +518,9 @@ def _handler_for(cluster, context):
             if url.path == "/version":
                 return self.reply(200, {"major": "1", "minor": "34", "gitVersion": "v1.34.4"})
             if url.path == "/apis/agents.x-k8s.io":
-                return self.answer_discovery()
+                return self.answer_discovery("agents.x-k8s.io", cluster.served)
+            if url.path == "/apis/sshpiper.com":
+                return self.answer_discovery("sshpiper.com", cluster.pipes_served)
             if url.path.endswith("/selfsubjectaccessreviews"):
                 asked = body["spec"]["resourceAttributes"]
                 allowed = cluster.may(asked["verb"], "/".join(filter(None, (asked["resource"], asked.get("subresource")))))
@@ -526,11 +537,11 @@ def _handler_for(cluster, context):
                     return self.answer_objects(plural, found[1], found[2], query, body)
             return self.reply(404, b"404 page not found\n")
 
-        def answer_discovery(self):
-            if not cluster.served:
+        def answer_discovery(self, group, served):
+            if not served:
                 return self.reply(404, b"404 page not found\n")
-            versions = [{"groupVersion": f"agents.x-k8s.io/{v}", "version": v} for v in cluster.served]
-            return self.reply(200, {"kind": "APIGroup", "name": "agents.x-k8s.io", "versions": versions,
+            versions = [{"groupVersion": f"{group}/{v}", "version": v} for v in served]
+            return self.reply(200, {"kind": "APIGroup", "name": group, "versions": versions,
                                     "preferredVersion": versions[0]})
 
         def answer_objects(self, plural, namespace, name, query, body):
@@ -615,7 +626,7 @@ def _handler_for(cluster, context):
             if port is None:
                 return self.send_frame(b"\x01connection refused")
             budget = cluster.budgets.pop(0) if cluster.budgets else None
-            with socket.create_connection(("127.0.0.1", port), 5) as door:
+            with socket.create_connection(port if isinstance(port, tuple) else ("127.0.0.1", port), 5) as door:
                 self.carry(door, budget)
 
         def carry(self, door, budget):

@@ -25,9 +25,10 @@ def free_port():
 class Door:
     """agentbox-sshd with its configuration, keys and audit log below one folder."""
 
-    def __init__(self, folder, extra_config=""):
+    def __init__(self, folder, extra_config="", address="127.0.0.1", port=None):
         self.folder = folder
-        self.port = free_port()
+        self.address = address
+        self.port = port or free_port()
         self.monitor = None
         self.spawner = None
         self.wrapper = []  # what starts the monitor, where it is not popen alone
@@ -44,7 +45,7 @@ class Door:
         self.write_keys(public_line(self.key))
         self.config = folder / "door" / "config.yaml"
         self.config.write_text(
-            f"""listen: {{address: "127.0.0.1", port: {self.port}}}
+            f"""listen: {{address: "{address}", port: {self.port}}}
 host_key: {folder}/door/host_key
 keys_dir: {folder}/door/keys
 link: {{socket: {folder}/link/door.sock, box_uid: {programs.uid_of("agentbox")}}}
@@ -57,8 +58,8 @@ state_dir: {folder}/door/state
         )
         host = public_line(folder / "door" / "host_key")
         known = folder / "client" / "known_hosts"
-        known.write_text(f"[127.0.0.1]:{self.port} {host}\n", encoding="utf-8")
-        self.target = Target("127.0.0.1", self.port, "agent", self.key, known)
+        known.write_text(f"[{address}]:{self.port} {host}\n", encoding="utf-8")
+        self.target = Target(address, self.port, "agent", self.key, known)
         programs.give_to("agentbox-door", folder / "door", folder / "link")
         programs.give_to("agentbox", folder / "box")
 
@@ -109,7 +110,7 @@ state_dir: {folder}/door/state
     def listens(self):
         assert self.monitor.poll() is None, f"the door ended: {self.log.read_text()}"
         try:
-            with socket.create_connection(("127.0.0.1", self.port), 2) as connection:
+            with socket.create_connection((self.address, self.port), 2) as connection:
                 connection.settimeout(2)
                 return connection.recv(4) == b"SSH-"
         except OSError:
@@ -117,7 +118,7 @@ state_dir: {folder}/door/state
 
     def listens_at_all(self):
         with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+            return probe.connect_ex((self.address, self.port)) == 0
 
     def session_works(self):
         try:

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "provision/quote.h"
 #include "sample.h"
 #include "support/catch.h"
 
@@ -118,4 +119,53 @@ TEST_CASE("as a configuration of ssh: every option of the command is in it") {
     }
   }
   CHECK(text.find("\n  HostName 127.0.0.1\n  Port 20123\n  User agent\n") != std::string::npos);
+}
+
+namespace {
+
+SshFacts behind(const std::string& gateway, const std::string& address) {
+  SshFacts facts = awkward();
+  facts.host = "demo.boxes.svc.cluster.local";
+  facts.port = 2222;
+  facts.gateway = parse_gateway(gateway, address).value();
+  facts.gateway.host_key = sample::kKey;
+  facts.gateway_known_hosts_file = "/home/a b/100%/it's/\\ !gateway_known_hosts";
+  return facts;
+}
+
+}  // namespace
+
+TEST_CASE("through a jump host: each hop has all of the options, and a pin of its own") {
+  const SshFacts facts = behind("jump:me@bastion.example:2200", "");
+  const auto outer = ssh_command(facts);
+  const auto inner = jump_command(facts);
+  CHECK(outer.back() == facts.host);
+  CHECK(inner.back() == "bastion.example");
+  CHECK(std::vector<std::string>(inner.begin(), inner.begin() + 5) ==
+        std::vector<std::string>{"ssh", "-F", "none", "-W", "demo.boxes.svc.cluster.local:2222"});
+  CHECK(std::vector<std::string>(inner.end() - 6, inner.end() - 1) ==
+        std::vector<std::string>{"-p", "2200", "-l", "me", "--"});
+  for (const char* option :
+       {"BatchMode=yes", "IdentitiesOnly=yes", "IdentityAgent=none", "GlobalKnownHostsFile=none",
+        "StrictHostKeyChecking=yes", "HostKeyAlgorithms=ssh-ed25519", "ControlPath=none",
+        "ClearAllForwardings=yes"}) {
+    CAPTURE(option);
+    CHECK(has_option(outer, option));
+    CHECK(has_option(inner, option));
+  }
+  CHECK(has_option(outer, "HostKeyAlias=agentbox-demo"));
+  CHECK(has_option(inner, "HostKeyAlias=agentbox-gateway-of-demo"));
+  CHECK(has_option(inner, "UserKnownHostsFile=\"/home/a b/100%%/it's/\\\\ !gateway_known_hosts\""));
+  CHECK(has_option(outer, "ProxyCommand=" + proxy_command(inner)));
+}
+
+TEST_CASE("behind sshpiper: the gateway is who is logged in to, and who is pinned") {
+  const SshFacts facts = behind("sshpiper:gw", "ssh.example:2222");
+  const auto words = ssh_command(facts);
+  CHECK(std::vector<std::string>(words.end() - 6, words.end()) ==
+        std::vector<std::string>{"-p", "2222", "-l", "demo", "--", "ssh.example"});
+  CHECK(has_option(words, "HostKeyAlias=agentbox-gateway-of-demo"));
+  CHECK(std::none_of(words.begin(), words.end(),
+                     [](const std::string& word) { return word.starts_with("ProxyCommand"); }));
+  CHECK(login_known_hosts(facts) == facts.gateway_known_hosts_file);
 }

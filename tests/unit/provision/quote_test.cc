@@ -49,3 +49,11 @@ TEST_CASE("a path for an option of ssh: percent doubled, quoted where a word cou
   CHECK(ssh_quote("/a\\b") == "\"/a\\\\b\"");
   CHECK(ssh_quote("/a#b") == "\"/a#b\"");
 }
+
+TEST_CASE("a command for any shell: what one of them reads between quotes stands outside") {
+  CHECK(any_shell_line({"ssh", "-W", "h:22"}) == "ssh -W h:22");
+  CHECK(any_shell_line({"a b", "", "$x`y`"}) == "'a b' '' '$x`y`'");
+  CHECK(any_shell_line({"it's"}) == R"('it'\''s')");
+  CHECK(any_shell_line({R"(a\b!c)"}) == R"('a'\\'b'\!'c')");
+  CHECK(proxy_command({"100%", "%h"}) == "'100%%' '%%h'");
+}

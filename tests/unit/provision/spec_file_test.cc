@@ -39,7 +39,8 @@ TEST_CASE("the example has every key, each at its default") {
   for (const std::string key :
        {"keys:", "identity:", "workspace:", "isolation:", "kubernetes:", "  door_image:",
         "  image:", "  size:", "  cpu:", "  memory:", "  storage_class:", "  runtime_class:",
-        "  egress:", "  egress_to:"}) {
+        "  egress:", "  egress_to:", "gateway:", "gateway_address:", "gateway_host_key:",
+        "  gateway_namespace:", "  gateway_pods:"}) {
     CAPTURE(key);
     CHECK(text->find("\n" + key) != std::string::npos);
   }
@@ -56,6 +57,11 @@ TEST_CASE("the example has every key, each at its default") {
   CHECK(file->cluster.cpu == defaults.cluster.cpu);
   CHECK(file->cluster.memory == defaults.cluster.memory);
   CHECK(file->cluster.egress == defaults.cluster.egress);
+  CHECK(file->gateway == defaults.gateway);
+  CHECK(file->gateway_address == defaults.gateway_address);
+  CHECK(file->gateway_host_key == defaults.gateway_host_key);
+  CHECK(file->cluster.gateway_namespace == defaults.cluster.gateway_namespace);
+  CHECK(file->cluster.gateway_pods == defaults.cluster.gateway_pods);
 }
 
 TEST_CASE("a spec for a cluster") {
