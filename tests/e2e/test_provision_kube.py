@@ -433,7 +433,6 @@ def test_revoke_writes_an_empty_list_rather_than_none(cluster):
     after = done(cluster, "revoke", "demo", "--kubernetes", "--key", fingerprint)
     assert after["keys"] == [] and annotation(cluster, "demo") == ""
     assert after["ssh"]["identity_file"] is None
-    refused(2, cluster, "revoke", "demo", "--kubernetes", "--key", fingerprint, "--evict")
     again = done(cluster, "revoke", "demo", "--kubernetes", "--key", fingerprint)
     assert again["changed"] is False
     assert create(cluster)["keys"] == []
