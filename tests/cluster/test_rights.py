@@ -3,6 +3,10 @@ import pytest
 from rights import Operator, single_rights, without
 
 
+# What a command needs only where the cluster is slower than it: the first look at a list may show all that is waited
+# for, and a Secret go with the Sandbox that owns it before it is removed by name.
+SELDOM = {("", "pods", "watch"), ("", "secrets", "delete")}
+
 
 def arguments_of(command, namespace, box):
     """How the command is run for its box, and whether it makes or removes it."""
@@ -25,7 +29,7 @@ def role_for(namespace, *commands):
 
 def bring_to(namespace, admin, command, box):
     """The state that the command begins from, made with all rights."""
-    if command in ("create",):
+    if command == "create":
         if namespace.get("sandboxes", box):
             admin("delete", box)
         return
@@ -66,7 +70,7 @@ def test_the_printed_role_is_just_enough(namespace, admin, command):
     operator.give(role)
     result = run()
     assert result.returncode == 0, result
-    assert needless == [], f"{command} ends well without {needless}"
+    assert set(needless) <= SELDOM, f"{command} ends well without {needless}"
 
 
 def test_nothing_but_the_cluster_is_asked_what_one_may(namespace):

@@ -160,6 +160,12 @@ def test_a_refused_credential_and_a_missing_right_are_told_apart(cluster):
     assert "cannot list" in refused(7, cluster, "list", "--kubernetes")
 
 
+def test_a_missing_right_to_watch_is_not_made_up_for(cluster):
+    cluster.forbidden.add(("watch", "sandboxes"))
+    cluster.controller = False
+    assert "cannot watch" in refused(7, cluster, "create", "demo", "--kubernetes")
+
+
 # The conversation
 
 
@@ -347,24 +353,45 @@ def test_a_conflict_is_shown_whole_and_never_forced(cluster):
     assert cluster.get("networkpolicies", "agentbox-demo")["spec"] == {"policyTypes": ["Ingress"]}
 
 
-def test_a_pod_that_fails_is_not_waited_for(cluster):
-    cluster.controller = False
+def set_ready(cluster, status, reason, message=""):
+    """The Sandbox's word on its readiness, and whether there is a Sandbox that has one."""
+    if not cluster.get("sandboxes", "demo"):
+        return False
+    cluster.edit("sandboxes", "demo", lambda value: value.update(status={
+        "conditions": [{"type": "Ready", "status": status, "reason": reason, "message": message}],
+        "serviceFQDN": f"demo.{NAMESPACE}.svc.cluster.local"}))
+    return True
 
-    def judge():
-        sandbox = cluster.get("sandboxes", "demo")
-        if sandbox:
-            cluster.edit("sandboxes", "demo", lambda value: value.update(status={"conditions": [
-                {"type": "Ready", "status": "False", "reason": "PodFailed", "message": "exit code 1\x1b[2J"}]}))
-        return sandbox
 
+def create_meanwhile(cluster):
+    """A create that has begun to wait, and what it will have answered."""
     results = []
     thread = threading.Thread(target=lambda: results.append(provision(cluster, "create", "demo", "--kubernetes")))
     thread.start()
-    wait_until("the Sandbox", lambda: cluster.made("PATCH", "agentbox-keys") and judge(), 30)
+    wait_until("the keys", lambda: cluster.made("PATCH", "agentbox-keys"), 30)
+    return thread, results
+
+
+def test_a_pod_that_fails_is_not_waited_for_long(cluster):
+    cluster.controller = False
+    thread, results = create_meanwhile(cluster)
+    assert set_ready(cluster, "False", "PodFailed", "exit code 1\x1b[2J")
     thread.join()
     assert results[0].returncode == 1
     message = json.loads(results[0].stdout)["error"]["message"]
     assert "PodFailed: exit code 1\\x1b[2J" in message
+
+
+def test_a_pod_that_ends_because_another_follows_it_is_waited_for(cluster):
+    cluster.controller = False
+    thread, results = create_meanwhile(cluster)
+    assert set_ready(cluster, "False", "PodSucceeded")
+    wait_until("a second look", lambda: len(cluster.made("GET", "sandboxes.fieldSelector")) > 4, 30)
+    with cluster.changed:
+        cluster.controller = True
+        cluster._reconcile(NAMESPACE, "demo")
+    thread.join()
+    assert json.loads(ok(results[0]).stdout)["state"] == "running"
 
 
 def test_what_keeps_a_pod_from_running_is_said_in_seconds(cluster):

@@ -281,6 +281,7 @@ Done KubeBackend::make(const BoxName& name, const KubeSpec& spec, const WantedBo
 Done KubeBackend::wait_running(const BoxName& name) const {
   log::info("waiting for the box to be ready", {{"name", name.text()}});
   std::string pod = name.text();
+  std::optional<Client::Deadline> ended;  // since when its pod has ended
   const auto judge = [&](const Json* object) -> Answer<Client::Verdict> {
     if (object == nullptr) {
       return Failure{Exit::kFailed,
@@ -288,7 +289,10 @@ Done KubeBackend::wait_running(const BoxName& name) const {
                      "run the command again"};
     }
     AB_TRY(facts, read_sandbox(*object, name, client_->ns()));
-    if (facts.hopeless) {
+    // A pod that is being removed ends too; another follows it. One that only ended stays.
+    const bool by_pod = facts.hopeless && facts.reason.starts_with("Pod");
+    ended = by_pod ? ended.value_or(steady_clock::now()) : std::optional<Client::Deadline>();
+    if (facts.hopeless && (!ended || steady_clock::now() - *ended >= kRecoveryTime)) {
       return Failure{Exit::kFailed, "box " + name.text() + " does not start: " + facts.reason,
                      "kubectl describe pod " + name.text() + " says more; then delete the box"};
     }

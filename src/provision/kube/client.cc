@@ -469,6 +469,12 @@ class Client::Waiter {
                                      [&](const Json& value) { return take(value); });
         },
         deadline_);
+    if (response.ok() && response->status == 403) {
+      // Listing again and again would do, and hide that a right is missing.
+      failure_ = failure_of_answer(*response, "watch " + what_);
+      over_ = true;
+      return false;
+    }
     if (response.ok() && !response->good()) {
       version_.clear();
       return response->status == 410;
