@@ -1,8 +1,10 @@
 """The test cluster as a test sees it: namespaces, boxes in them, an administrator's view, and parts of the node."""
 import json
 import os
+import re
 import signal
 import time
+from pathlib import Path
 
 import node
 from api import Api, Resource
@@ -12,9 +14,11 @@ from kit.mcp import Session
 from kit.target import run
 from kit.waiting import wait_until
 
-VERSION = "0.1.0"
-DOOR_IMAGE = os.environ.get("AGENTBOX_DOOR_IMAGE", "localhost/agentbox-door:0.1.0")
-FULL_IMAGE = os.environ.get("AGENTBOX_FULL_IMAGE", "localhost/agentbox-box-full:0.1.0")
+VERSION = re.search(r"^project\(agentbox VERSION (\S+) ", (Path(__file__).resolve().parents[2] / "CMakeLists.txt").read_text(),
+                    re.MULTILINE)[1]
+DOOR_IMAGE = f"localhost/agentbox-door:{VERSION}"
+FULL_IMAGE = f"localhost/agentbox-box-full:{VERSION}"
+OPERATOR_IMAGE = f"localhost/agentbox-operator:{VERSION}"
 
 KINDS = {
     "sandboxes": Resource("agents.x-k8s.io/v1beta1", "sandboxes", "Sandbox"),
@@ -26,6 +30,7 @@ KINDS = {
     "events": Resource("v1", "events", "Event"),
 }
 NAMESPACES = Resource("v1", "namespaces", "Namespace", namespaced=False)
+OURS = "agentbox.internal/test"
 
 
 def kubectl(*words, stdin=b"", seconds=60.0, kubeconfig=None):
@@ -44,15 +49,21 @@ class Namespace:
     def __enter__(self):
         self.folder.chmod(0o711)
         labels = {f"pod-security.kubernetes.io/{what}": self.level for what in ("enforce", "warn")}
-        self.api.create(NAMESPACES, {"metadata": {"name": self.name, "labels": labels}})
+        self.api.create(NAMESPACES, {"metadata": {"name": self.name, "labels": {**labels, OURS: "yes"}}})
         wait_until("the namespace's account", lambda: self.api.get(
             Resource("v1", "serviceaccounts", "ServiceAccount"), self.name, "default"), 30)
         return self
 
     def __exit__(self, *_):
-        self.api.delete(NAMESPACES, None, self.name)
-        wait_until(f"the end of namespace {self.name}",
-                   lambda: self.api.get(NAMESPACES, None, self.name) is None, 120)
+        self.api.delete(NAMESPACES, None, self.name)  # it takes seconds, for which nobody waits
+
+    @staticmethod
+    def all_gone():
+        """Waits until none of ours is left."""
+        api = Api(node.KUBECONFIG)
+        wait_until("the end of all namespaces", lambda: not [
+            each for each in api.request("GET", NAMESPACES.path())["items"]
+            if OURS in each["metadata"].get("labels", {})], 120)
 
     # As an administrator
 
@@ -79,7 +90,8 @@ class Namespace:
     def spec(self, **changed):
         """A file for `create -f`."""
         path = self.folder / f"spec-{abs(hash(json.dumps(changed, sort_keys=True)))}.yaml"
-        path.write_text(json.dumps({"kubernetes": {"door_image": DOOR_IMAGE, **changed}}))
+        if not path.exists():  # somebody may be reading it
+            path.write_text(json.dumps({"kubernetes": {"door_image": DOOR_IMAGE, **changed}}))
         return path
 
     # As an operator

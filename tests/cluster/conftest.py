@@ -1,5 +1,6 @@
 """What the tests of the cluster share. They run inside its namespaces: scripts/test-cluster."""
 import itertools
+import secrets
 import sys
 from pathlib import Path
 
@@ -11,6 +12,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "e2e")]
 import node  # noqa: E402
 from cluster import Namespace, NodeParts  # noqa: E402
 
+# Unlike those of a run before this one, which may still be going.
+_run = secrets.token_hex(2)
 _numbers = itertools.count(1)
 
 
@@ -29,6 +32,12 @@ def pytest_terminal_summary(terminalreporter):
             terminalreporter.line(line)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nothing_left():
+    yield
+    Namespace.all_gone()
+
+
 @pytest.fixture
 def measured(record_property):
     return lambda line: record_property("measured", line)
@@ -37,14 +46,14 @@ def measured(record_property):
 @pytest.fixture(scope="module")
 def namespace(tmp_path_factory):
     """A namespace for the tests of a file, which enforces the strictest of Kubernetes' own standards for pods."""
-    with Namespace(f"boxes-{next(_numbers)}", tmp_path_factory.mktemp("operator")) as made:
+    with Namespace(f"boxes-{_run}-{next(_numbers)}", tmp_path_factory.mktemp("operator")) as made:
         yield made
 
 
 @pytest.fixture
 def own_namespace(tmp_path_factory):
     """One of this test's own."""
-    with Namespace(f"boxes-{next(_numbers)}", tmp_path_factory.mktemp("operator")) as made:
+    with Namespace(f"boxes-{_run}-{next(_numbers)}", tmp_path_factory.mktemp("operator")) as made:
         yield made
 
 
