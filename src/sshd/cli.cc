@@ -27,6 +27,8 @@ Command parse_command_line(std::span<char* const> arguments) {
   CheckPolicy check;
   CheckHealth health;
   bool listener = false;
+  bool own_host_key = false;
+  RunListener listen;
   bool version = false;
   std::string output = "text";
   auto* config = app.add_option("--config", run.config, "Run the door with this configuration")
@@ -39,7 +41,12 @@ Command parse_command_line(std::span<char* const> arguments) {
   probe->type_name("HOST:PORT")->excludes(config)->excludes(policy);
   app.add_option("--output", output, "text or json, for --check")
       ->check(CLI::IsMember({"text", "json"}));
+  app.add_flag("--generate-host-key", own_host_key,
+               "Not host_key of the configuration: an ed25519 key in state_dir, made at the first "
+               "start, and anew where the folder comes from another box (box_name and "
+               "box_namespace in keys_dir). For a pod of a warm pool, which nobody gave a key");
   app.add_flag("--listener", listener)->group("");
+  app.add_option("--host-key", listen.host_key)->group("");
   app.add_flag("--version", version,
                "Print the version, and those of the libraries as they run, and exit");
   try {
@@ -54,16 +61,18 @@ Command parse_command_line(std::span<char* const> arguments) {
     return SayVersion{};
   }
   if (listener) {
-    return RunListener{};
+    return listen;
   }
   if (!check.config.empty()) {
     check.json = output == "json";
+    check.own_host_key = own_host_key;
     return check;
   }
   if (!health.address.empty()) {
     return health;
   }
   if (!run.config.empty()) {
+    run.own_host_key = own_host_key;
     return run;
   }
   return Say{

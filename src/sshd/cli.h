@@ -9,11 +9,16 @@ namespace agentbox::sshd {
 
 struct RunDoor {
   std::string config;
+  bool own_host_key = false;  ///< made at the first start, instead of the configuration's
 };
-struct RunListener {};  ///< only the monitor asks for it
+/// Only the monitor asks for it.
+struct RunListener {
+  std::string host_key;  ///< instead of the configuration's; empty: that one
+};
 struct CheckPolicy {
   std::string config;
   bool json = false;
+  bool own_host_key = false;
 };
 struct CheckHealth {
   std::string address;  ///< HOST:PORT

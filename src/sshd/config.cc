@@ -94,6 +94,12 @@ Status check_values(const Config& config) {
 
 }  // namespace
 
+Config with_own_host_key(Config config) {
+  config.own_host_key = true;
+  config.host_key = config.state_dir + "/ssh_host_ed25519_key";
+  return config;
+}
+
 bool may_pass_env(std::string_view name) {
   const auto is_word = [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';

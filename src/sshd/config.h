@@ -63,10 +63,15 @@ struct Config {
   /// How many tools a session offers whose key names no profile itself.
   Profile profile = Profile::kStandard;
   std::vector<std::string> pass_env;  ///< names of the door's variables that commands get
+  /// Asked for on the command line: the host key is made here, and host_key is where.
+  bool own_host_key = false;
   /// The version of libssh's package whose fixes the operator has looked at and vouches for.
   std::string libssh_backports_acknowledged;
   Limits limits;
 };
+
+/// CONFIG with a host key of the door's own making, in its state folder.
+[[nodiscard]] Config with_own_host_key(Config config);
 
 /// A configuration longer than this is a mistake.
 inline constexpr std::size_t kMaxConfigBytes = 1U << 20U;

@@ -171,6 +171,27 @@ Result<LoadedKeys> load_keys(const std::string& folder, KeysTrust trust) {
   }
 }
 
+Result<std::string> read_own_name(const std::string& folder, KeysTrust trust) {
+  const auto opened = open_folder(folder);
+  std::string both;
+  for (const char* file : {"box_namespace", "box_name"}) {
+    std::optional<std::string> text;
+    if (opened.ok()) {
+      AB_TRY(read, read_member(opened->get(), file, trust));
+      text = std::move(read);
+    }
+    if (!text.value_or("").empty()) {
+      auto name = parse_box_name(*text);
+      if (!name.ok()) {
+        return std::move(name).error().in(file);
+      }
+      both += *name;
+    }
+    both += both.find('/') == std::string::npos ? "/" : "";
+  }
+  return both;
+}
+
 std::string keys_signature(const std::string& folder) {
   std::string signature;
   for (const char* name :

@@ -27,6 +27,10 @@ struct LoadedKeys {
 /// whoever puts it right may be coming through this door. Never blocks.
 [[nodiscard]] Result<LoadedKeys> load_keys(const std::string& folder, KeysTrust trust);
 
+/// `NAMESPACE/NAME` of the pod that this is, from FOLDER's box_namespace and box_name; what is
+/// missing is empty. An Error where a file cannot be trusted, as with load_keys().
+[[nodiscard]] Result<std::string> read_own_name(const std::string& folder, KeysTrust trust);
+
 /// A text that differs whenever load_keys() would read something else.
 [[nodiscard]] std::string keys_signature(const std::string& folder);
 

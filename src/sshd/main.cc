@@ -15,6 +15,7 @@
 #include "sshd/listener.h"
 #include "sshd/lockdown.h"
 #include "sshd/monitor.h"
+#include "sshd/own_host_key.h"
 #include "sshd/ssh.h"
 
 namespace agentbox::sshd {
@@ -47,6 +48,13 @@ int run(const RunDoor& command) {
     return complain(loaded.error());
   }
   start_log(loaded->config, "agentbox-sshd");
+  if (command.own_host_key) {
+    loaded->config = with_own_host_key(std::move(loaded->config));
+    if (const Status made = settle_own_host_key(loaded->config); !made.ok()) {
+      log::error("the door cannot start", {{"reason", made.error().what}});
+      return kExitFailed;
+    }
+  }
   auto monitor = Monitor::make(command.config, std::move(loaded->config), std::move(loaded->text));
   if (!monitor.ok()) {
     log::error("the door cannot start", {{"reason", monitor.error().what}});
@@ -55,11 +63,14 @@ int run(const RunDoor& command) {
   return monitor->run();
 }
 
-int run(const RunListener&) {
+int run(const RunListener& command) {
   const auto text = read_fd_capped(kConfigFd, kMaxConfigBytes);
-  const auto config = text.ok() ? parse_config(*text) : Result<Config>(text.error());
+  auto config = text.ok() ? parse_config(*text) : Result<Config>(text.error());
   if (!config.ok()) {
     return complain(config.error());
+  }
+  if (!command.host_key.empty()) {
+    config->host_key = command.host_key;
   }
   start_log(*config, "agentbox-sshd listener");
   return static_cast<int>(run_listener(*config, UniqueFd(kControlFd), UniqueFd(kListenFd)));
@@ -89,9 +100,12 @@ SeenKeys look_at_keys(const Config& config) {
 }
 
 int run(const CheckPolicy& command) {
-  const auto loaded = load_config(command.config);
+  auto loaded = load_config(command.config);
   if (!loaded.ok()) {
     return complain(loaded.error());
+  }
+  if (command.own_host_key) {
+    loaded->config = with_own_host_key(std::move(loaded->config));
   }
   const BuildFacts facts{kSanitizerBuild, ssh_library().running, library_package(),
                          post_quantum_key_exchanges()};

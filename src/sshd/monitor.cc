@@ -35,6 +35,9 @@ using namespace std::chrono_literals;
 constexpr auto kTick = 1s;
 /// While sessions neither end nor the door stops the log gets the head at least this often.
 constexpr std::uint64_t kLinesPerHead = 256;
+/// A pod of a pool may wait for days, and probes write lines all the time. Its host key is known
+/// from its log alone, of which only the newest part is kept: it is told again this often.
+constexpr std::uint64_t kLinesPerKeys = 1000;
 /// A sink that took nothing is tried again this often: replies wait for it.
 constexpr auto kSinkRetry = 50ms;
 /// And so is a listener that is behind.
@@ -307,6 +310,9 @@ void Monitor::reload_config() {
     fresh.audit_sink = config_.audit_sink;
     fresh.state_dir = config_.state_dir;
   }
+  if (config_.own_host_key) {
+    fresh = with_own_host_key(std::move(fresh));
+  }
   config_ = std::move(fresh);
   config_text_ = std::move(loaded->text);
   passed_environment_ = std::move(passed).value();
@@ -352,6 +358,10 @@ void Monitor::tick() {
     tell_head();
   }
   refresh_keys_if_changed();
+  if (config_.own_host_key && !host_key_.empty() &&
+      audit_.head().sequence - keys_told_ >= kLinesPerKeys) {
+    tell_keys();
+  }
   end_abandoned_sessions();
   static_cast<void>(generation_.keep());  // was logged when it could not be kept
   evict_unauthorised();                   // a key can expire without any file changing
@@ -441,8 +451,13 @@ void Monitor::put_in_force(LoadedKeys loaded) {
   }
   bad_key_lines_ = loaded.problems.size();
   if (!host_key_.empty()) {  // else the listener's first record brings it, and the event with it
-    audit(keys_loaded_event(keys_, {bad_key_lines_, certificates_refused_}, host_key_));
+    tell_keys();
   }
+}
+
+void Monitor::tell_keys() {
+  audit(keys_loaded_event(keys_, {bad_key_lines_, certificates_refused_}, host_key_));
+  keys_told_ = audit_.head().sequence;
 }
 
 void Monitor::evict_unauthorised() {

@@ -120,6 +120,8 @@ class Monitor {
   [[nodiscard]] bool is_older(const LoadedKeys& loaded) const;
   void refuse_keys(const std::string& reason);
   void put_in_force(LoadedKeys loaded);
+  /// The event with the keys' generation and the host key, which must be known.
+  void tell_keys();
   void evict_unauthorised();
   void end_jobs_of_lost_keys();
 
@@ -185,6 +187,7 @@ class Monitor {
   AuditSummary strangers_;
   KeySet keys_;
   std::string keys_signature_;
+  std::uint64_t keys_told_ = 0;  ///< the audit line that told the keys last
   std::size_t bad_key_lines_ = 0;
   std::string certificates_refused_;
   std::vector<std::string> passed_environment_;

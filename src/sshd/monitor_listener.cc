@@ -49,6 +49,9 @@ Status Monitor::start_listener() {
   SpawnPlan plan;
   plan.exe = "/proc/self/exe";
   plan.argv = {"agentbox-sshd", "--listener"};
+  if (config_.own_host_key) {  // which its text does not name
+    plan.argv.insert(plan.argv.end(), {"--host-key", config_.host_key});
+  }
   pass_sanitizer_options(plan);
   plan.descriptors = {{STDERR_FILENO, STDERR_FILENO},
                       {kControlFd, control.second.get()},
@@ -113,7 +116,7 @@ bool Monitor::read_listener() {
       isolation_.keep();
     }
     audit(listen_event(address_, *listening, std::exchange(head_before_, std::nullopt)));
-    audit(keys_loaded_event(keys_, {bad_key_lines_, certificates_refused_}, host_key_));
+    tell_keys();
     log::info("listening", {{"address", address_}, {"host_key", listening->fingerprint}});
   } else if (const auto* accepted = std::get_if<record::Accepted>(&message)) {
     admit(*accepted);

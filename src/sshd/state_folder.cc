@@ -99,6 +99,10 @@ Result<std::uint64_t> read_generation(const std::string& folder) {
   return value.ok() ? std::move(value) : unusable(std::move(value).error(), path);
 }
 
+Status forget_generation(const std::string& folder) {
+  return replace_file(generation_path(folder), render_generation(0), kMode);
+}
+
 Result<GenerationFile> GenerationFile::open(const std::string& folder) {
   AB_TRY(highest, read_generation(folder));
   GenerationFile file(generation_path(folder), highest);

@@ -36,6 +36,9 @@ class HeadFile {
 /// The highest generation that FOLDER knows of; 0 where it knows of none yet.
 [[nodiscard]] Result<std::uint64_t> read_generation(const std::string& folder);
 
+/// FOLDER, which was another box's, knows of no generation any more.
+[[nodiscard]] Status forget_generation(const std::string& folder);
+
 /// The file `keys_generation`.
 class GenerationFile {
  public:

@@ -31,6 +31,7 @@ class Door:
         self.port = port or free_port()
         self.monitor = None
         self.spawner = None
+        self.arguments = []  # more of the monitor's
         self.wrapper = []  # what starts the monitor, where it is not popen alone
         self.start_arguments = {}  # of the monitor's popen
         for name in ("door", "door/keys", "door/state", "link", "box", "client"):
@@ -74,7 +75,7 @@ state_dir: {folder}/door/state
     def start_monitor(self):
         program = programs.reachable_copy(programs.SSHD, programs.WORLD / "bin")
         self.monitor = programs.start(
-            [*self.wrapper, program, "--config", self.config],
+            [*self.wrapper, program, "--config", self.config, *self.arguments],
             self.log,
             **{**programs.account("agentbox-door"), **self.start_arguments},
         )

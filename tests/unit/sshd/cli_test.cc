@@ -25,6 +25,10 @@ TEST_CASE("each way to call the program becomes its own command") {
   CHECK(std::get<RunDoor>(parse({"--config", "/c.yaml"})).config == "/c.yaml");
   CHECK(std::get<CheckPolicy>(parse({"--check", "/c.yaml", "--output", "json"})).json);
   CHECK(std::holds_alternative<RunListener>(parse({"--listener"})));
+  CHECK(std::get<RunListener>(parse({"--listener", "--host-key", "/k"})).host_key == "/k");
+  CHECK_FALSE(std::get<RunDoor>(parse({"--config", "/c.yaml"})).own_host_key);
+  CHECK(std::get<RunDoor>(parse({"--config", "/c", "--generate-host-key"})).own_host_key);
+  CHECK(std::get<CheckPolicy>(parse({"--check", "/c", "--generate-host-key"})).own_host_key);
   CHECK(std::holds_alternative<SayVersion>(parse({"--version"})));
   CHECK(std::get<Say>(parse({"--help"})).text.find("SIGTERM") != std::string::npos);
 }
