@@ -60,6 +60,7 @@ inline constexpr auto kDefences = std::to_array<std::string_view>({
     "kubeconfig-trust",
     "exec-plugins",
     "pod-readback",
+    "first-start",
 });
 
 static_assert(kLeftOut.empty() ||

@@ -28,7 +28,7 @@ constexpr const char* kFooter =
     "this)\n"
     "             KUBECONFIG           as kubectl has it\n"
     "With --kubernetes there are create, status, list, handoff, suspend, resume, rotate, revoke\n"
-    "(without --evict), ca trust and delete so far.\n"
+    "(without --evict), ca trust, delete, template and pool so far.\n"
     "A local box has no CPU, memory, disk or network limit of its own.";
 
 struct FormatName {
@@ -107,6 +107,9 @@ struct Words {
   kube::AccessOptions cluster;
   std::vector<std::string> commands;
   std::vector<std::string> role_boxes;
+  std::string pool_template;
+  std::optional<BoxName> from_template;  ///< that, once it has passed its grammar
+  std::optional<std::uint64_t> replicas;
 };
 
 Misused misuse(std::string message, Output output, std::string next = {}) {
@@ -197,9 +200,35 @@ void add_create_options(CLI::App& app, Words& words) {
          "With --gateway: its public host key, or a file with it (a .pub, a known_hosts that "
          "names it); whoever answers is never taken at its word")
       ->type_name("KEY");
+  app.add_option("--from-pool", words.create.pool,
+                 "In a cluster: take a pod that waits in this pool instead of making one")
+      ->type_name("POOL");
+  app.add_option("--wait", words.create.wait_seconds,
+                 "With --from-pool: seconds to wait for the pod")
+      ->capture_default_str()
+      ->check(CLI::Range(std::uint64_t{1}, kMaxWaitSeconds));
   app.add_option("--size", words.create.size,
                  "In a cluster: size of the volume with workspace, home and /tmp (default: 1Gi)")
       ->type_name("AMOUNT");
+}
+
+const std::vector<std::pair<std::string, PoolAction>> kPoolActions = {
+    {"apply", PoolAction::kApply},   {"status", PoolAction::kStatus}, {"list", PoolAction::kList},
+    {"delete", PoolAction::kDelete}, {"render", PoolAction::kRender},
+};
+
+void add_pool_action(CLI::App& app, Words& words) {
+  app.add_option("ACTION", words.action,
+                 "apply (make or change it), status, list, delete; render prints what apply makes")
+      ->required()
+      ->check(CLI::IsMember({"apply", "status", "list", "delete", "render"}));
+  app.add_option("NAME", words.name, "Its name, as a box's; not with list");
+}
+
+PoolAction pool_action(const Words& words) {
+  return std::find_if(kPoolActions.begin(), kPoolActions.end(),
+                      [&](const auto& entry) { return entry.first == words.action; })
+      ->second;
 }
 
 // The option library would read -1 and what is too high as the highest number there is, and 010 as
@@ -208,7 +237,7 @@ std::string is_serial(const std::string& number) {
   return parse_decimal(number).ok() ? "" : "a serial is a decimal number below 2^64";
 }
 
-constexpr std::array<Entry, 24> kEntries = {{
+constexpr std::array<Entry, 26> kEntries = {{
     {"create", "Make a box, start it and prove its key; an equal box that exists is reported",
      false,
      [](CLI::App& app, Words& words) {
@@ -502,6 +531,37 @@ constexpr std::array<Entry, 24> kEntries = {{
        }
        return role;
      }},
+    {"template", "In a cluster: what the pods of a warm pool are made from", false,
+     [](CLI::App& app, Words& words) {
+       add_pool_action(app, words);
+       app.add_option("-f,--file", words.create.spec_file,
+                      "apply: what its boxes shall be, the map kubernetes: of a box's YAML")
+           ->type_name("FILE");
+       app.add_option("--image", words.create.image, "apply: what the agent works in")
+           ->type_name("IMAGE");
+       app.add_option("--size", words.create.size, "apply: size of each box's volume")
+           ->type_name("AMOUNT");
+     },
+     [](const Words& words) -> Command {
+       return TemplateCommand{pool_action(words), words.box, words.create};
+     }},
+    {"pool",
+     "In a cluster: pods that wait, without keys, until `create --from-pool` takes one. One that "
+     "boxes with keys are from is not deleted: their keys could not be taken away any more",
+     false,
+     [](CLI::App& app, Words& words) {
+       add_pool_action(app, words);
+       app.add_option("--template", words.pool_template, "apply: what its pods are made from")
+           ->type_name("TEMPLATE");
+       app.add_option("--replicas", words.replicas,
+                      "apply: how many wait. Without it the number is left as it is, or to an "
+                      "autoscaler (a new pool: 1)")
+           ->type_name("N")
+           ->check(CLI::Range(std::uint64_t{0}, kMaxReplicas));
+     },
+     [](const Words& words) -> Command {
+       return PoolCommand{pool_action(words), words.box, words.from_template, words.replicas};
+     }},
     {"manual", "Print the manual page", true, [](CLI::App&, Words&) {},
      [](const Words&) -> Command { return Manual{}; }},
     {"supervise", "Keep the door and the box side of a local box running", true, add_name,
@@ -559,12 +619,15 @@ Output wanted_output(const std::vector<std::string>& arguments) {
   return Output::kText;
 }
 
+bool is_of_pools(const std::string& command) { return command == "template" || command == "pool"; }
+
 // Those that go to a cluster, or are about one.
 bool is_for_cluster(const std::string& command, const Words& words) {
   const kube::AccessOptions& asked = words.cluster;
   return words.cluster_flag || !asked.overrides.context.empty() || !asked.overrides.ns.empty() ||
          !asked.kubeconfig.empty() || !asked.exec_plugins.empty() || asked.port_forward ||
-         command == "preflight" || command == "rbac" || command == "render";
+         !words.create.pool.empty() || command == "preflight" || command == "rbac" ||
+         command == "render" || is_of_pools(command);
 }
 
 // Words that do not go together.
@@ -637,12 +700,54 @@ std::optional<std::string> role_problem(const Words& words) {
   return std::nullopt;
 }
 
+std::optional<std::string> pool_problem(const CLI::App& chosen, Words& words) {
+  const std::string& command = chosen.get_name();
+  if (!is_of_pools(command)) {
+    const auto is_given = [&](const char* name) {
+      const CLI::Option* option = chosen.get_option_no_throw(name);
+      return option != nullptr && option->count() != 0;
+    };
+    if (is_given("--from-pool") && !BoxName::parse(words.create.pool).ok()) {
+      return "--from-pool: no name of a pool";
+    }
+    return is_given("--wait") && !is_given("--from-pool")
+               ? std::optional<std::string>("--wait goes with --from-pool")
+               : std::nullopt;
+  }
+  if (auto problem = empty_option(chosen)) {
+    return problem;
+  }
+  if (words.name.empty() != (words.action == "list")) {
+    return command + " " + words.action +
+           (words.name.empty() ? " wants a NAME" : " takes no NAME: it shows them all");
+  }
+  const bool makes = words.action == "apply" || words.action == "render";
+  for (const CLI::Option* option : chosen.get_options()) {
+    const std::string name = option->get_name();
+    if (!makes && name.starts_with("-") && name != "--help" && option->count() != 0) {
+      return name + " goes with " + command + " apply";
+    }
+  }
+  if (command == "template" || !makes) {
+    return std::nullopt;
+  }
+  auto parsed = BoxName::parse(words.pool_template);
+  if (!parsed.ok()) {
+    return "pool " + words.action + " wants --template NAME";
+  }
+  words.from_template = std::move(parsed).value();
+  return std::nullopt;
+}
+
 std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words, Output output) {
   const CLI::App& chosen = *app.get_subcommands().front();
   const bool in_cluster = is_for_cluster(chosen.get_name(), words);
   if (in_cluster && words.local) {
     return misuse("--local is for a box on this machine, the other options are for a cluster",
                   output, "leave one of them out");
+  }
+  if (auto problem = pool_problem(chosen, words)) {
+    return misuse(*problem, output);
   }
   if (!in_cluster && !(words.create.image.empty() && words.create.size.empty())) {
     return misuse("--image and --size are for a box in a cluster", output,
@@ -670,7 +775,8 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
     return misuse(*problem, output);
   }
   const std::string& given = words.named_box.empty() ? words.name : words.named_box;
-  const bool all_boxes = chosen.get_name() == "audit" && given.empty();
+  const bool all_boxes =
+      (chosen.get_name() == "audit" || is_of_pools(chosen.get_name())) && given.empty();
   if (!all_boxes && (chosen.get_option_no_throw("NAME") != nullptr || !words.named_box.empty())) {
     auto name = BoxName::parse(given);
     if (!name.ok()) {

@@ -30,6 +30,9 @@ inline constexpr std::uint64_t kDefaultCallSeconds = 130;
 inline constexpr std::uint64_t kMaxCallSeconds = 3700;
 inline constexpr std::uint64_t kDefaultLogLines = 50;
 inline constexpr std::uint64_t kMaxLogLines = 10'000;
+/// An image may have to be pulled, a volume made.
+inline constexpr std::uint64_t kDefaultWaitSeconds = 300;
+inline constexpr std::uint64_t kMaxWaitSeconds = 3600;
 /// Events of the audit log in one answer.
 inline constexpr std::uint64_t kMaxAuditLines = 100'000;
 
@@ -47,6 +50,8 @@ struct CreateOptions {
   std::string gateway_address = {};             ///< --gateway-address
   std::string gateway_host_key = {};            ///< --gateway-host-key: a file, or the key itself
   std::vector<std::string> user_ca_files = {};  ///< --user-ca: CAs whose certificates are taken
+  std::string pool = {};                        ///< --from-pool, in a cluster
+  std::uint64_t wait_seconds = kDefaultWaitSeconds;  ///< --wait, with a pool
 };
 
 struct Create {
@@ -170,16 +175,32 @@ struct Render {
 };
 /// What a cluster lacks for boxes.
 struct Preflight {};
+/// What a cluster's warm pools are made from, and how many pods wait.
+enum class PoolAction : std::uint8_t { kApply, kStatus, kList, kDelete, kRender };
+struct TemplateCommand {
+  PoolAction action = PoolAction::kList;
+  std::optional<BoxName> name;  ///< nothing with kList
+  CreateOptions options;        ///< what its boxes shall be
+};
+struct PoolCommand {
+  PoolAction action = PoolAction::kList;
+  std::optional<BoxName> name;  ///< nothing with kList
+  std::optional<BoxName> from_template;
+  std::optional<std::uint64_t> replicas;  ///< nothing: somebody else's, or as it is
+};
+/// A pool asks for as many pods at once; more is a mistake.
+inline constexpr std::uint64_t kMaxReplicas = 10'000;
+
 /// The Role that commands need in a cluster.
 struct ShowRole {
   std::vector<std::string> commands;
   std::vector<BoxName> boxes = {};  ///< whose Secrets the Role of a gateway is about
 };
 
-using Command =
-    std::variant<Create, ShowStatus, List, Handoff, Suspend, Resume, Verify, Delete, Call, Logs,
-                 Rotate, Revoke, CaInit, CaSign, CaTrust, Pull, Push, Doctor, Audit, AuditLog,
-                 Completion, Manual, Supervise, Render, Preflight, ShowRole>;
+using Command = std::variant<Create, ShowStatus, List, Handoff, Suspend, Resume, Verify, Delete,
+                             Call, Logs, Rotate, Revoke, CaInit, CaSign, CaTrust, Pull, Push,
+                             Doctor, Audit, AuditLog, Completion, Manual, Supervise, Render,
+                             Preflight, ShowRole, TemplateCommand, PoolCommand>;
 
 struct Invocation {
   Command command;

@@ -162,6 +162,10 @@ OrderedJson box_json(const BoxView& view) {
   if (in_cluster(view)) {
     json["namespace"] = view.ns;
     json["egress"] = view.egress;
+    if (!view.pool.empty()) {
+      json["pool"] = view.pool;
+      json["sandbox"] = view.sandbox;
+    }
     json["checked"] = view.checked;
     json["not_checked"] = view.not_checked;
     json["gateway"] = has_address(view) ? gateway_json(view) : OrderedJson(nullptr);
@@ -193,6 +197,8 @@ std::string box_text(const BoxView& view) {
     text += "WARNING    " + std::string(isolation_warning()) + "\n";
   }
   text += in_cluster(view) ? "namespace  " + view.ns + "\negress     " + view.egress + "\n" : "";
+  text +=
+      view.pool.empty() ? "" : "pool       " + view.pool + "\nsandbox    " + view.sandbox + "\n";
   text += "workspace  " + view.workspace + "\n";
   for (const NamedKey& entry : view.record.keys) {
     text += "key        " + entry.key.fingerprint() + " " + entry.label + role_words(entry) + "\n";

@@ -39,6 +39,8 @@ struct BoxView {
   std::string backend = "local";              ///< or kubernetes
   std::string ns = {};                        ///< the box's namespace in a cluster
   std::string egress = {};                    ///< what a box in a cluster may reach
+  std::string pool = {};                      ///< that a box in a cluster was claimed from
+  std::string sandbox = {};                   ///< the Sandbox's own name, in a cluster
   std::vector<std::string> checked = {};      ///< what was proven over SSH just now
   std::vector<std::string> not_checked = {};  ///< what could not be, and why
   std::optional<AuditHead> audit_head = {};   ///< as the door has kept it

@@ -66,6 +66,8 @@ class Runner : public BackendCommands {
   Answer<Report> operator()(const Render&) const { return Report{}; }
   Answer<Report> operator()(const Preflight&) const { return Report{}; }
   Answer<Report> operator()(const ShowRole&) const { return Report{}; }
+  Answer<Report> operator()(const TemplateCommand&) const { return Report{}; }
+  Answer<Report> operator()(const PoolCommand&) const { return Report{}; }
 
  private:
   const LocalBackend& backend_;
@@ -107,6 +109,9 @@ Answer<Report> carry_out(const Invocation& invocation) {
   }
   if (const auto* shown = std::get_if<ShowRole>(&invocation.command)) {
     return kube::show_role(*shown, ns);
+  }
+  if (auto shown = kube::render_pools(invocation.command, ns)) {
+    return *std::move(shown);
   }
   AB_TRY(store, Store::find());
   if (invocation.cluster) {

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 bool is_a_key(const std::string& text) { return text.find(" AAAA") != std::string::npos; }
 
 // The flags over the file: lists are joined, single values are replaced.
-Answer<CreateOptions> with_file(CreateOptions options, kube::KubeSpec& cluster) {
+Answer<CreateOptions> with_file(CreateOptions options, WantedBox& wanted) {
   if (options.spec_file.empty()) {
     return options;
   }
@@ -60,7 +60,8 @@ Answer<CreateOptions> with_file(CreateOptions options, kube::KubeSpec& cluster) 
                                    ? file->gateway_host_key
                                    : seen_from_file(file->gateway_host_key);
   }
-  cluster = std::move(file->cluster);
+  wanted.cluster = std::move(file->cluster);
+  wanted.cluster_settings = std::move(file->named);
   return options;
 }
 
@@ -124,14 +125,16 @@ Answer<Gateway> read_gateway(const CreateOptions& options) {
 
 Answer<WantedBox> read_wanted_box(const CreateOptions& given) {
   WantedBox wanted;
-  AB_TRY(options, with_file(given, wanted.cluster));
+  AB_TRY(options, with_file(given, wanted));
   if (!options.image.empty()) {
     wanted.cluster.image = options.image;
+    wanted.cluster_settings.emplace_back("image");
   }
   AB_TRY(gateway, read_gateway(options));
   wanted.cluster.gateway = std::move(gateway);
   if (!options.size.empty()) {
     wanted.cluster.size = options.size;
+    wanted.cluster_settings.emplace_back("size");
   }
   for (const std::string& file : options.key_files) {
     AB_TRY(keys, read_public_keys(file, true));

@@ -12,8 +12,9 @@ namespace agentbox::provision {
 
 struct WantedBox {
   BoxSpec spec;
-  std::vector<NamedKey> keys;  ///< spec.keys and the identity's public half
-  kube::KubeSpec cluster;      ///< what only a box in a cluster has; not checked yet
+  std::vector<NamedKey> keys;                 ///< spec.keys and the identity's public half
+  kube::KubeSpec cluster;                     ///< what only a box in a cluster has; not checked yet
+  std::vector<std::string> cluster_settings;  ///< what of it was asked for, by its keys in the file
 };
 
 [[nodiscard]] Answer<WantedBox> read_wanted_box(const CreateOptions& options);

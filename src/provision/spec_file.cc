@@ -6,6 +6,18 @@
 namespace agentbox::provision {
 namespace {
 
+std::vector<std::string> keys_in(const YamlMap& map) {
+  std::vector<std::string> names;
+  for (const char* name :
+       {"door_image", "image", "size", "cpu", "memory", "storage_class", "runtime_class", "egress",
+        "egress_to", "gateway_namespace", "gateway_pods"}) {
+    if (map.has(name)) {
+      names.emplace_back(name);
+    }
+  }
+  return names;
+}
+
 Status read_cluster(YamlMap map, kube::KubeSpec& spec) {
   std::string egress(kube::text_of(spec.egress));
   map.text("door_image", spec.door_image);
@@ -39,7 +51,9 @@ Result<SpecFile> parse_spec_file(std::string_view text) {
   map.text("gateway", file.gateway);
   map.text("gateway_address", file.gateway_address);
   map.text("gateway_host_key", file.gateway_host_key);
-  AB_CHECK(read_cluster(map.map("kubernetes"), file.cluster));
+  YamlMap cluster = map.map("kubernetes");
+  file.named = keys_in(cluster);
+  AB_CHECK(read_cluster(std::move(cluster), file.cluster));
   AB_CHECK(map.finish());
   return file;
 }

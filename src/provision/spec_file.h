@@ -20,8 +20,9 @@ struct SpecFile {
   std::string profile = "standard";      ///< or core, full
   std::string gateway;                   ///< as --gateway has it
   std::string gateway_address;
-  std::string gateway_host_key;  ///< a file, or the key itself
-  kube::KubeSpec cluster;        ///< under `kubernetes:`; checked by kube::check_spec()
+  std::string gateway_host_key;    ///< a file, or the key itself
+  kube::KubeSpec cluster;          ///< under `kubernetes:`; checked by kube::check_spec()
+  std::vector<std::string> named;  ///< the keys that are there under `kubernetes:`
 };
 
 /// Strict: an unknown key is an Error with its line.

@@ -76,7 +76,7 @@ def public_half(private):
 
 def test_preflight_says_what_a_cluster_has(cluster):
     report = done(cluster, "preflight")
-    assert report["ok"] and [check["ok"] for check in report["checks"]] == [True] * 4, report
+    assert report["ok"] and [check["ok"] for check in report["checks"]] == [True] * 5, report
     assert not changes(cluster)
     cluster.forbidden.add(("create", "secrets"))
     cluster.served = ["v1alpha1"]

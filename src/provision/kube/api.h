@@ -20,6 +20,12 @@ struct Resource {
   const char* plural;
 };
 inline constexpr Resource kSandboxes{"agents.x-k8s.io/v1beta1", "Sandbox", "sandboxes"};
+inline constexpr Resource kClaims{"extensions.agents.x-k8s.io/v1beta1", "SandboxClaim",
+                                  "sandboxclaims"};
+inline constexpr Resource kPools{"extensions.agents.x-k8s.io/v1beta1", "SandboxWarmPool",
+                                 "sandboxwarmpools"};
+inline constexpr Resource kTemplates{"extensions.agents.x-k8s.io/v1beta1", "SandboxTemplate",
+                                     "sandboxtemplates"};
 inline constexpr Resource kSecrets{"v1", "Secret", "secrets"};
 inline constexpr Resource kPods{"v1", "Pod", "pods"};
 inline constexpr Resource kNetworkPolicies{"networking.k8s.io/v1", "NetworkPolicy",

@@ -17,6 +17,7 @@
 #include "provision/kube/door_log.h"
 #include "provision/kube/manifests.h"
 #include "provision/kube/pod_wait.h"
+#include "provision/kube/pool_facts.h"
 #include "provision/kube/surroundings.h"
 #include "provision/proof.h"
 
@@ -33,20 +34,6 @@ constexpr int kProofPauseMs = 200;
 /// Of a known_hosts of ours: two lines.
 constexpr std::size_t kMaxPinBytes = 64U << 10U;
 
-std::string joined(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) {
-    all += (all.empty() ? "" : "; ") + text;
-  }
-  return all;
-}
-
-Failure another_box(const BoxName& name, const std::vector<std::string>& differences) {
-  return Failure{Exit::kRefused,
-                 "box " + name.text() + " exists and is another one: " + joined(differences),
-                 "choose another name, or delete it first; nothing was changed"};
-}
-
 // What SPEC and the keys given differ in from the Sandbox LIVE, in words.
 std::vector<std::string> differences_of(const BoxName& name, const std::string& ns,
                                         const KubeSpec& spec, const WantedBox& wanted,
@@ -55,10 +42,8 @@ std::vector<std::string> differences_of(const BoxName& name, const std::string& 
   if (facts.gateway.kind != GatewayKind::kNone && spec.gateway.kind == GatewayKind::kNone) {
     found.push_back("its gateway is " + gateway_text(facts.gateway) + ", asked for is none");
   }
-  if (!wanted.keys.empty() && !facts.keys.empty() &&
-      described(wanted.keys) != described(facts.keys)) {
-    found.push_back("its keys are " + joined(described(facts.keys)) + ", asked for are " +
-                    joined(described(wanted.keys)));
+  if (std::string other = other_keys(wanted, facts); !other.empty()) {
+    found.push_back(std::move(other));
   }
   return found;
 }
@@ -86,6 +71,38 @@ Answer<KubeSpec> kube_spec_of(const CreateOptions& options, const WantedBox& wan
 }
 
 }  // namespace
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) {
+    all += (all.empty() ? "" : "; ") + text;
+  }
+  return all;
+}
+
+std::string other_keys(const WantedBox& wanted, const SandboxFacts& facts) {
+  const bool same =
+      wanted.keys.empty() || facts.keys.empty() || described(wanted.keys) == described(facts.keys);
+  return same ? ""
+              : "its keys are " + joined(described(facts.keys)) + ", asked for are " +
+                    joined(described(wanted.keys));
+}
+
+Failure another_box(const BoxName& name, const std::vector<std::string>& differences) {
+  return Failure{Exit::kRefused,
+                 "box " + name.text() + " exists and is another one: " + joined(differences),
+                 "choose another name, or delete it first; nothing was changed"};
+}
+
+bool is_finished(const std::optional<SandboxFacts>& existing,
+                 const std::optional<BoxRecord>& stored) {
+  return existing && existing->generation > 0 && (!stored || stored->phase == Phase::kRunning) &&
+         (existing->state == State::kRunning || existing->state == State::kSuspended);
+}
+
+bool is_unknown_kind(const Failure& failure) {
+  return failure.message.find("answers 404") != std::string::npos;
+}
 
 BoxRecord record_of(const BoxName& name, const SandboxFacts& facts) {
   BoxRecord record = new_record(name);
@@ -128,13 +145,18 @@ Answer<std::unique_ptr<KubeBackend>> KubeBackend::open(const AccessOptions& opti
   return std::make_unique<KubeBackend>(std::move(owned), std::move(store), way);
 }
 
-Done KubeBackend::check_served() const {
-  auto group = client_->get("/apis/agents.x-k8s.io");
+Done KubeBackend::check_served(const Resource& resource) const {
+  const std::string version = resource.group_version;
+  const std::string name = version.substr(0, version.find('/'));
+  auto group = client_->get("/apis/" + name);
   std::string why;
   if (group.ok()) {
-    why = unsupported(*group);
-  } else if (group.error().message.find("answers 404") != std::string::npos) {
-    why = "the cluster has no agents.x-k8s.io: the agent-sandbox controller is not installed";
+    why = unsupported(*group, name);
+  } else if (is_unknown_kind(group.error())) {
+    why = "the cluster has no " + name + ": " +
+          (resource.plural == kSandboxes.plural
+               ? "the agent-sandbox controller is not installed"
+               : "the agent-sandbox controller runs without its extensions");
   } else {
     return group.error();
   }
@@ -143,13 +165,19 @@ Done KubeBackend::check_served() const {
                                     "install agent-sandbox v0.5 or later; nothing was changed"});
 }
 
+// A claim that found its pool empty has a Sandbox of the claim's own name.
 Answer<std::optional<SandboxFacts>> KubeBackend::look(const BoxName& name) const {
   AB_TRY(live, client_->find(kSandboxes, name.text()));
-  if (!live) {
+  if (live && !is_owned(*live, kClaims.kind, "")) {
+    AB_TRY(facts, read_sandbox(*live, name, client_->ns()));
+    AB_CHECK(look_at_pipe(name, facts));
+    return std::optional<SandboxFacts>(std::move(facts));
+  }
+  AB_TRY(claim, find_claim(name));
+  if (!claim) {
     return std::optional<SandboxFacts>();
   }
-  AB_TRY(facts, read_sandbox(*live, name, client_->ns()));
-  AB_CHECK(look_at_pipe(name, facts));
+  AB_TRY(facts, look_at_claim(name, *claim));
   return std::optional<SandboxFacts>(std::move(facts));
 }
 
@@ -267,7 +295,7 @@ Done KubeBackend::make(const BoxName& name, const KubeSpec& spec, const WantedBo
   log::info("keys", {{"generation", std::to_string(record.generation)}});
   AB_TRY(with_keys, client_->apply(kSandboxes, keys_part, kKeysManager));
   AB_TRY(facts, read_sandbox(with_keys, name, ns));
-  AB_CHECK(wait_running(name));
+  AB_CHECK(wait_running(name, facts.sandbox, steady_clock::now() + kReadyTime));
   const OrderedJson rendered = sandbox(name, ns, spec, host_key);
   AB_CHECK(wait_pod(name, facts, &rendered));
   if (piped) {
@@ -278,25 +306,25 @@ Done KubeBackend::make(const BoxName& name, const KubeSpec& spec, const WantedBo
   return store_.save(record);
 }
 
-Done KubeBackend::wait_running(const BoxName& name) const {
-  log::info("waiting for the box to be ready", {{"name", name.text()}});
-  std::string pod = name.text();
+Done KubeBackend::wait_running(const BoxName& name, const std::string& sandbox,
+                               Deadline deadline) const {
+  log::info("waiting for the box to be ready", {{"name", name.text()}, {"sandbox", sandbox}});
+  std::string pod = sandbox;
   std::optional<Client::Deadline> ended;  // since when its pod has ended
   const auto judge = [&](const Json* object) -> Answer<Client::Verdict> {
     if (object == nullptr) {
-      return Failure{Exit::kFailed,
-                     "Sandbox " + name.text() + " was deleted while it was waited for",
+      return Failure{Exit::kFailed, "Sandbox " + sandbox + " was deleted while it was waited for",
                      "run the command again"};
     }
-    AB_TRY(facts, read_sandbox(*object, name, client_->ns()));
+    const RunFacts facts = run_facts(*object);
     // A pod that is being removed ends too; another follows it. One that only ended stays.
     const bool by_pod = facts.hopeless && facts.reason.starts_with("Pod");
     ended = by_pod ? ended.value_or(steady_clock::now()) : std::optional<Client::Deadline>();
     if (facts.hopeless && (!ended || steady_clock::now() - *ended >= kRecoveryTime)) {
       return Failure{Exit::kFailed, "box " + name.text() + " does not start: " + facts.reason,
-                     "kubectl describe pod " + name.text() + " says more; then delete the box"};
+                     "kubectl describe pod " + sandbox + " says more; then delete the box"};
     }
-    pod = facts.pod;
+    pod = pod_of_sandbox(*object);
     Client::Verdict verdict{facts.state == State::kRunning, "readiness (" + facts.reason + ")", {}};
     if (facts.may_recover) {
       verdict.no_later_than = steady_clock::now() + kRecoveryTime;
@@ -304,19 +332,17 @@ Done KubeBackend::wait_running(const BoxName& name) const {
     return verdict;
   };
   return wait_minding_pod(
-      *client_, kSandboxes, name.text(), [&] { return pod; }, judge,
-      steady_clock::now() + kReadyTime);
+      *client_, kSandboxes, sandbox, [&] { return pod; }, judge, deadline);
 }
 
-Done KubeBackend::wait_suspended(const BoxName& name) const {
+Done KubeBackend::wait_suspended(const BoxName& name, const std::string& sandbox) const {
   const auto judge = [&](const Json* object) -> Answer<Client::Verdict> {
     if (object == nullptr) {
       return no_such_box(name);
     }
-    AB_TRY(facts, read_sandbox(*object, name, client_->ns()));
-    return Client::Verdict{facts.state == State::kSuspended, "end of its pod", {}};
+    return Client::Verdict{run_facts(*object).state == State::kSuspended, "end of its pod", {}};
   };
-  return client_->wait(kSandboxes, name.text(), judge, steady_clock::now() + kGoneTime);
+  return client_->wait(kSandboxes, sandbox, judge, steady_clock::now() + kGoneTime);
 }
 
 // Until the pod has the keys' generation. WANTED: it must be what was rendered, and nothing
@@ -337,15 +363,21 @@ Done KubeBackend::wait_pod(const BoxName& name, const SandboxFacts& facts,
   if (additions.empty() || !defended("pod-readback")) {
     return {};
   }
-  const bool stopped = set_mode(name, "Suspended").ok();
+  const bool stopped = set_mode(facts, "Suspended").ok();
   return Failure{Exit::kRefused,
-                 "the pod is not what was asked for, somebody changed it: " + joined(additions),
+                 "the pod of box " + name.text() +
+                     " is not what was asked for, somebody changed it: " + joined(additions),
                  std::string(stopped ? "the box is suspended; " : "") +
                      "find out which admission webhook does that, then delete the box"};
 }
 
-Done KubeBackend::set_mode(const BoxName& name, const char* mode) const {
-  AB_TRY(done, client_->apply(kSandboxes, sandbox_mode(name, client_->ns(), mode), kModeManager));
+Done KubeBackend::set_mode(const SandboxFacts& facts, const char* mode) const {
+  const OrderedJson part = sandbox_mode(facts.sandbox, client_->ns(), mode);
+  // A Sandbox of a pool was made by the controller, which therefore owns each of its fields: an
+  // apply would be a conflict.
+  AB_TRY(done, facts.pool.empty()
+                   ? client_->apply(kSandboxes, part, kModeManager)
+                   : client_->patch_metadata(kSandboxes, facts.sandbox, part, kModeManager));
   static_cast<void>(done);
   return {};
 }
@@ -355,12 +387,14 @@ Answer<BoxView> KubeBackend::show(const BoxName& name, const SandboxFacts& facts
   AB_TRY(stored, store_.load(name));
   BoxRecord record = record_of(name, facts);
   record.identity_file = stored ? stored->identity_file : "";
-  record.port = facts.host.empty() ? std::uint16_t{0} : kDoorPort;
+  record.port = facts.host.empty() || facts.host_key.empty() ? std::uint16_t{0} : kDoorPort;
   BoxView view{record, {}, facts.state, facts.reason, "/workspace"};
   view.no_audit_head = "the newest 'audit head' in the log of the pod's container door has it";
   view.backend = "kubernetes";
   view.ns = client_->ns();
   view.egress = facts.egress;
+  view.pool = facts.pool;
+  view.sandbox = facts.sandbox;
   view.ssh = SshFacts{name.text(),
                       facts.host,
                       kDoorPort,
@@ -368,7 +402,7 @@ Answer<BoxView> KubeBackend::show(const BoxName& name, const SandboxFacts& facts
                       store_.paths(name).known_hosts,
                       facts.gateway,
                       store_.paths(name).gateway_known_hosts};
-  const bool other_key = stored && stored->host_key != facts.host_key;
+  const bool other_key = stored && !facts.host_key.empty() && stored->host_key != facts.host_key;
   const bool other_gateway = stored && !gateway_is_pinned(name, facts.gateway);
   if (other_key || other_gateway) {
     view.state = State::kFailed;
@@ -445,7 +479,7 @@ bool KubeBackend::gateway_is_pinned(const BoxName& name, const Gateway& gateway)
 // A box seen for the first time from here is pinned from now on. Its lock is held.
 Done KubeBackend::pin(const BoxName& name, const SandboxFacts& facts,
                       const std::optional<BoxRecord>& stored) const {
-  if (stored) {
+  if (stored || facts.host_key.empty()) {
     return {};
   }
   AB_CHECK(store_.save(record_of(name, facts)));
@@ -582,15 +616,28 @@ Answer<std::vector<BoxView>> KubeBackend::views() const {
     AB_TRY(seen, show(*name, *facts, false));
     views.push_back(std::move(seen));
   }
+  AB_TRY(claimed, claimed_views());
+  views.insert(views.end(), std::make_move_iterator(claimed.begin()),
+               std::make_move_iterator(claimed.end()));
+  std::sort(views.begin(), views.end(), [](const BoxView& one, const BoxView& other) {
+    return one.record.name.text() < other.record.name.text();
+  });
   return views;
 }
 
 Answer<Backend::Changed> KubeBackend::create(const BoxName& name,
                                              const CreateOptions& options) const {
+  if (!options.pool.empty()) {
+    return create_from_pool(name, options);
+  }
   AB_TRY(wanted, read_wanted_box(options));
   AB_TRY(spec, kube_spec_of(options, wanted));
-  AB_CHECK(check_served());
+  AB_CHECK(check_served(kSandboxes));
   AB_TRY(live, client_->find(kSandboxes, name.text()));
+  AB_TRY(claim, find_claim(name));
+  if (claim) {
+    return another_box(name, {"it is a claim on the pool " + pool_of_claim(*claim)});
+  }
   std::optional<SandboxFacts> existing;
   if (live) {
     AB_TRY(facts, read_sandbox(*live, name, client_->ns()));
@@ -617,10 +664,7 @@ Answer<Backend::Changed> KubeBackend::create(const BoxName& name,
   }
   AB_TRY(lock, store_.lock_new(name));
   AB_TRY(stored, store_.load(name));
-  const bool finished =
-      existing && existing->generation > 0 && (!stored || stored->phase == Phase::kRunning) &&
-      (existing->state == State::kRunning || existing->state == State::kSuspended);
-  if (finished) {
+  if (is_finished(existing, stored)) {
     AB_CHECK(pin(name, *existing, stored));
     AB_TRY(seen, show(name, *existing, true));
     return Changed{std::move(seen), false};
@@ -636,8 +680,8 @@ Answer<Backend::Changed> KubeBackend::suspend(const BoxName& name) const {
   AB_TRY(before, look_existing(name));
   const bool changed = before.state != State::kSuspended;
   if (changed) {
-    AB_CHECK(set_mode(name, "Suspended"));
-    AB_CHECK(wait_suspended(name));
+    AB_CHECK(set_mode(before, "Suspended"));
+    AB_CHECK(wait_suspended(name, before.sandbox));
   }
   AB_TRY(facts, look_existing(name));
   AB_TRY(seen, show(name, facts, false));
@@ -648,9 +692,9 @@ Answer<Backend::Changed> KubeBackend::resume(const BoxName& name) const {
   AB_TRY(before, look_existing(name));
   const bool changed = before.state != State::kRunning;
   if (!before.wants_to_run) {
-    AB_CHECK(set_mode(name, "Running"));
+    AB_CHECK(set_mode(before, "Running"));
   }
-  AB_CHECK(wait_running(name));
+  AB_CHECK(wait_running(name, before.sandbox, steady_clock::now() + kReadyTime));
   AB_TRY(facts, look_existing(name));
   AB_CHECK(wait_pod(name, facts, nullptr));
   AB_TRY(seen, show(name, facts, false));
@@ -666,6 +710,14 @@ Answer<bool> KubeBackend::remove_ours(const Resource& resource, const std::strin
     return false;
   }
   return client_->remove(resource, object, metadata_text(*found, "uid"));
+}
+
+Done KubeBackend::wait_gone(const Resource& resource, const std::string& object,
+                            Deadline deadline) const {
+  const auto judge = [](const Json* live) -> Answer<Client::Verdict> {
+    return Client::Verdict{live == nullptr, "end of it", {}};
+  };
+  return client_->wait(resource, object, judge, deadline);
 }
 
 // The policy goes last: until the pod is gone it must not be without one.
@@ -684,18 +736,21 @@ Answer<Backend::Removed> KubeBackend::remove(const BoxName& name, bool keep_work
     changed = unpiped;
   }
   if (existing) {
-    AB_TRY(gone, client_->remove(kSandboxes, name.text(), existing->uid));
+    const Resource& kind = existing->pool.empty() ? kSandboxes : kClaims;
+    AB_TRY(gone, client_->remove(kind, name.text(), existing->uid));
     changed = changed || gone;
-    const auto judge = [](const Json* object) -> Answer<Client::Verdict> {
-      return Client::Verdict{object == nullptr, "end of it", {}};
-    };
     const auto deadline = steady_clock::now() + kGoneTime;
-    AB_CHECK(client_->wait(kSandboxes, name.text(), judge, deadline));
-    AB_CHECK(client_->wait(kPods, existing->pod, judge, deadline));
+    AB_CHECK(wait_gone(kind, name.text(), deadline));
+    if (!existing->sandbox.empty()) {
+      AB_CHECK(wait_gone(kSandboxes, existing->sandbox, deadline));
+      AB_CHECK(wait_gone(kPods, existing->pod, deadline));
+    }
   }
-  AB_TRY(secret, remove_ours(kSecrets, host_key_name(name), name));
-  AB_TRY(policy, remove_ours(kNetworkPolicies, policy_name(name), name));
-  changed = changed || secret || policy;
+  if (!existing || existing->pool.empty()) {  // one of a pool has the policy of its template
+    AB_TRY(secret, remove_ours(kSecrets, host_key_name(name), name));
+    AB_TRY(policy, remove_ours(kNetworkPolicies, policy_name(name), name));
+    changed = changed || secret || policy;
+  }
   AB_TRY(lock, store_.lock(name));
   if (lock) {
     AB_CHECK(store_.remove(name, *lock));

@@ -1,4 +1,5 @@
-// edge: boxes in a cluster, made of a Sandbox, a NetworkPolicy and a Secret each.
+// edge: boxes in a cluster: made of a Sandbox, a NetworkPolicy and a Secret each, or claimed from a
+// pool of Sandboxes that wait.
 #pragma once
 
 #include <chrono>
@@ -13,6 +14,7 @@
 #include "provision/kube/client.h"
 #include "provision/kube/dial.h"
 #include "provision/kube/kube_spec.h"
+#include "provision/kube/manifests.h"
 #include "provision/kube/sandbox_facts.h"
 #include "provision/spec.h"
 #include "provision/state.h"
@@ -34,6 +36,8 @@ inline constexpr std::chrono::seconds kClusterStep{20};
 inline constexpr std::chrono::seconds kNameTime{60};
 /// An annotation is in the pod within a second, and in its file a second later.
 inline constexpr std::chrono::seconds kKeysTime{90};
+/// A door that listens says so in its log; the log reaches the API a moment later.
+inline constexpr std::chrono::seconds kToldTime{30};
 
 /// Whether the server of CONNECTED would take each of KEYS from USER, and none of REFUSED;
 /// Code::kDenied where that is not so.
@@ -50,6 +54,17 @@ inline constexpr std::chrono::seconds kKeysTime{90};
 [[nodiscard]] BoxRecord record_of(const BoxName& name, const SandboxFacts& facts,
                                   const std::optional<BoxRecord>& stored);
 
+/// TEXTS in one line.
+[[nodiscard]] std::string joined(const std::vector<std::string>& texts);
+/// In what the keys that are asked for are others than those that the box has; empty: in nothing.
+[[nodiscard]] std::string other_keys(const WantedBox& wanted, const SandboxFacts& facts);
+[[nodiscard]] Failure another_box(const BoxName& name, const std::vector<std::string>& differences);
+/// True where create has nothing left to do for the box.
+[[nodiscard]] bool is_finished(const std::optional<SandboxFacts>& existing,
+                               const std::optional<BoxRecord>& stored);
+/// True where a cluster does not have what was asked for at all: not the object, but its kind.
+[[nodiscard]] bool is_unknown_kind(const Failure& failure);
+
 class KubeBackend final : public Backend {
  public:
   /// STORE keeps what this machine knows of the boxes of this cluster and namespace: the key made
@@ -62,6 +77,8 @@ class KubeBackend final : public Backend {
 
   [[nodiscard]] Client& client() const { return *client_; }
   [[nodiscard]] const Store& store() const { return store_; }
+  /// The claim of that name, whoever made it; nothing also where the cluster has no claims.
+  [[nodiscard]] Answer<std::optional<Json>> find_claim(const BoxName& name) const;
   [[nodiscard]] Way way() const { return way_; }
 
   [[nodiscard]] Answer<Changed> create(const BoxName& name,
@@ -85,7 +102,7 @@ class KubeBackend final : public Backend {
                                                   std::uint64_t lines) const override;
 
  private:
-  [[nodiscard]] Done check_served() const;
+  [[nodiscard]] Done check_served(const Resource& resource) const;
   [[nodiscard]] Answer<std::optional<SandboxFacts>> look(const BoxName& name) const;
   [[nodiscard]] Answer<SandboxFacts> look_existing(const BoxName& name) const;
   [[nodiscard]] Answer<BoxView> show(const BoxName& name, const SandboxFacts& facts,
@@ -117,8 +134,10 @@ class KubeBackend final : public Backend {
     SandboxFacts facts;
     BoxRecord record;
     std::vector<NamedKey> door_gone = {};  ///< what the door let in before, and no longer
+    std::string note = {};  ///< how the keys got there, where it was not the usual way
   };
   [[nodiscard]] Answer<Held> hold(const BoxName& name) const;
+  [[nodiscard]] Done check_eviction(const Held& held, bool evict) const;
   [[nodiscard]] Done put_keys(Held& held, const KeyChange& change) const;
   [[nodiscard]] Done prove_change(const Held& held, const std::vector<NamedKey>& refused,
                                   KeysDone& done) const;
@@ -167,13 +186,39 @@ class KubeBackend final : public Backend {
   [[nodiscard]] Done try_out(const BoxName& name, const KubeSpec& spec) const;
   [[nodiscard]] Done make(const BoxName& name, const KubeSpec& spec, const WantedBox& wanted,
                           const std::optional<SandboxFacts>& existing) const;
-  [[nodiscard]] Done set_mode(const BoxName& name, const char* mode) const;
-  [[nodiscard]] Done wait_running(const BoxName& name) const;
-  [[nodiscard]] Done wait_suspended(const BoxName& name) const;
+  [[nodiscard]] Done set_mode(const SandboxFacts& facts, const char* mode) const;
+  using Deadline = Client::Deadline;
+  /// SANDBOX is the Sandbox's own name.
+  [[nodiscard]] Done wait_running(const BoxName& name, const std::string& sandbox,
+                                  Deadline deadline) const;
+  [[nodiscard]] Done wait_suspended(const BoxName& name, const std::string& sandbox) const;
   [[nodiscard]] Done wait_pod(const BoxName& name, const SandboxFacts& facts,
                               const OrderedJson* wanted) const;
   [[nodiscard]] Answer<bool> remove_ours(const Resource& resource, const std::string& object,
                                          const BoxName& name) const;
+  [[nodiscard]] Done wait_gone(const Resource& resource, const std::string& object,
+                               Deadline deadline) const;
+
+  // A box that is a claim on a pool: see backend_claims.cc.
+  [[nodiscard]] Answer<Changed> create_from_pool(const BoxName& name,
+                                                 const CreateOptions& options) const;
+  [[nodiscard]] Answer<std::vector<BoxView>> claimed_views() const;
+  [[nodiscard]] Answer<SandboxFacts> look_at_claim(const BoxName& name, const Json& claim) const;
+  [[nodiscard]] Done check_pool(const std::string& pool) const;
+  /// What the claim's controller lacks to pass anything on; empty: nothing.
+  [[nodiscard]] Answer<std::string> missing_for(const std::string& pool) const;
+  [[nodiscard]] Done make_claim(const BoxName& name, const std::string& pool,
+                                const WantedBox& wanted,
+                                const std::optional<SandboxFacts>& existing,
+                                Deadline deadline) const;
+  [[nodiscard]] Done wait_bound(const BoxName& name, Deadline deadline) const;
+  [[nodiscard]] Answer<std::string> learn_host_key(const SandboxFacts& facts) const;
+  [[nodiscard]] Done check_claimed_pod(const BoxName& name, const SandboxFacts& facts) const;
+  /// Until the Sandbox of FACTS has the generation of keys that its claim has, PART. Where the pool
+  /// or its template is gone nobody else passes it on, and it is written to the Sandbox: NOTE then
+  /// says so.
+  [[nodiscard]] Done pass_keys_on(const SandboxFacts& facts, const DoorKeys& keys,
+                                  std::string& note) const;
 
   std::unique_ptr<Client> client_;
   Store store_;

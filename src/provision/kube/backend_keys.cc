@@ -100,16 +100,21 @@ Done KubeBackend::put_door_keys(Held& held, const std::vector<NamedKey>& keys,
                                 std::uint64_t generation) const {
   const BoxName& name = held.record.name;
   held.record.generation = generation;
-  AB_TRY(part, sandbox_keys(name, client_->ns(),
-                            {keys, revoked, generation, held.record.spec.authorities}));
+  const bool claimed = !held.facts.pool.empty();
+  const DoorKeys door{keys, revoked, generation, held.record.spec.authorities};
+  const KeysPlace place = claimed ? in_claim(name.text()) : in_sandbox(name.text());
+  AB_TRY(part, keys_part(place, client_->ns(), door));
   log::info("keys", {{"generation", std::to_string(generation)}});
-  AB_TRY(object, client_->apply(kSandboxes, part, kKeysManager));
+  AB_TRY(object, client_->apply(place.kind, part, kKeysManager));
   const State state = held.facts.state;
-  AB_TRY(facts, read_sandbox(object, name, client_->ns()));
+  AB_TRY(facts, claimed ? look_at_claim(name, object) : read_sandbox(object, name, client_->ns()));
   AB_CHECK(look_at_pipe(name, facts));
   held.facts = std::move(facts);
   held.facts.state = state;  // a change of keys is no change of that, whatever is said right after
   AB_CHECK(store_.save(held.record));
+  if (claimed) {
+    AB_CHECK(pass_keys_on(held.facts, door, held.note));
+  }
   return state == State::kRunning ? wait_pod(name, held.facts, nullptr) : Done();
 }
 
@@ -118,6 +123,9 @@ Done KubeBackend::prove_change(const Held& held, const std::vector<NamedKey>& re
                                KeysDone& done) const {
   done.proven = false;
   done.proofs.clear();
+  if (!held.note.empty()) {
+    done.proofs.push_back(held.note);
+  }
   const auto deadline = steady_clock::now() + kKeysTime;
   bool first_hop = true;
   if (is_piped(held.facts)) {
@@ -157,8 +165,8 @@ Done KubeBackend::replace_pod(Held& held) const {
   const BoxName& name = held.record.name;
   const bool ran = held.facts.wants_to_run;
   log::info("replacing the pod and the host key", {{"name", name.text()}});
-  AB_CHECK(set_mode(name, "Suspended"));
-  AB_CHECK(wait_suspended(name));
+  AB_CHECK(set_mode(held.facts, "Suspended"));
+  AB_CHECK(wait_suspended(name, held.facts.sandbox));
   AB_TRY(pair, generate_ed25519());
   held.record.host_key = pair.public_key.text();
   OrderedJson annotation;
@@ -171,12 +179,23 @@ Done KubeBackend::replace_pod(Held& held) const {
   AB_CHECK(replace_file(store_.paths(name).known_hosts,
                         known_hosts_text(name.text(), held.record.host_key), 0600));
   if (ran) {
-    AB_CHECK(set_mode(name, "Running"));
-    AB_CHECK(wait_running(name));
+    AB_CHECK(set_mode(held.facts, "Running"));
+    AB_CHECK(wait_running(name, held.facts.sandbox, steady_clock::now() + kReadyTime));
   }
   AB_TRY(facts, look_existing(name));
   held.facts = std::move(facts);
   return ran ? wait_pod(name, held.facts, nullptr) : Done();
+}
+
+// Its door makes its host key itself, and keeps it: the pool has a fresh one for the asking.
+Done KubeBackend::check_eviction(const Held& held, bool evict) const {
+  if (!evict || held.facts.pool.empty()) {
+    return {};
+  }
+  return Failure{Exit::kUsage,
+                 "--evict would need a new host key, and a box of a pool keeps the one that its "
+                 "pod has made",
+                 "revoke without it, or delete the box and take another; nothing was changed"};
 }
 
 // What every change of keys ends with.
@@ -235,6 +254,7 @@ Answer<KeysDone> KubeBackend::revoke(const BoxName& name, const std::string& key
                                      bool evict) const {
   AB_TRY(asked, key_asked_for(key));
   AB_TRY(held, hold(name));
+  AB_CHECK(check_eviction(held, evict));
   const bool is_identity = fingerprint_at(held.record.identity_file) == asked.fingerprint;
   AB_TRY(change, revoke_key(held.record, asked.fingerprint, is_identity, asked.key));
   AB_TRY(before, show(name, held.facts, false));
@@ -248,6 +268,7 @@ Answer<KeysDone> KubeBackend::revoke(const BoxName& name, const std::string& key
 
 Answer<KeysDone> KubeBackend::change(const BoxName& name, const Change& change, bool evict) const {
   AB_TRY(held, hold(name));
+  AB_CHECK(check_eviction(held, evict));
   AB_TRY(made, change(held.record));
   AB_TRY(before, show(name, held.facts, false));
   const bool changed = made.record.generation != held.record.generation;

@@ -8,6 +8,7 @@
 #include "provision/kube/doctor.h"
 #include "provision/kube/manifests.h"
 #include "provision/kube/pipe.h"
+#include "provision/kube/pool_commands.h"
 #include "provision/kube/preflight.h"
 #include "provision/kube/rbac.h"
 #include "provision/kube/yaml_text.h"
@@ -29,7 +30,8 @@ class ClusterCommands : public BackendCommands {
                    "this command is for boxes on this machine; it does not know clusters yet",
                    "in a cluster there are create, status, list, handoff, verify, call, pull, "
                    "push, logs, doctor, "
-                   "suspend, resume, rotate, revoke, ca trust, delete, preflight, render and rbac"};
+                   "suspend, resume, rotate, revoke, ca trust, delete, template, pool, "
+                   "preflight, render and rbac"};
   }
 
  private:
@@ -56,6 +58,13 @@ Answer<Report> run_in_cluster(const Invocation& invocation, const Store& state) 
     AB_TRY(client, Client::open(*invocation.cluster));
     return preflight(client);
   }
+  const auto* of_templates = std::get_if<TemplateCommand>(&invocation.command);
+  const auto* of_pools = std::get_if<PoolCommand>(&invocation.command);
+  if (of_templates != nullptr || of_pools != nullptr) {
+    AB_TRY(client, Client::open(*invocation.cluster));
+    return of_pools != nullptr ? run_pool_command(client, *of_pools)
+                               : run_template_command(client, *of_templates);
+  }
   AB_TRY(backend, KubeBackend::open(*invocation.cluster, state));
   return std::visit(ClusterCommands(*backend), invocation.command);
 }
@@ -67,6 +76,13 @@ Answer<Report> render(const Render& command, const std::string& ns) {
                    "config/provision.example.yaml shows every key of the file"};
   }
   const std::string where = namespace_or_default(ns);
+  if (const std::string& pool = command.options.pool; !pool.empty()) {
+    OrderedJson claim = sandbox_claim(command.name, where, pool, "");
+    AB_TRY(keys, keys_part(in_claim(command.name.text()), where,
+                           {wanted.keys, {}, 1, wanted.spec.authorities}));
+    claim.merge_patch(keys);
+    return shown({claim});
+  }
   const std::string unknown = "made at create";
   OrderedJson box = sandbox(command.name, where, wanted.cluster, unknown);
   const bool piped = wanted.cluster.gateway.kind == GatewayKind::kSshpiper;
@@ -85,6 +101,22 @@ Answer<Report> render(const Render& command, const std::string& ns) {
                             unknown, wanted.keys}));
   }
   return shown(objects);
+}
+
+std::optional<Answer<Report>> render_pools(const Command& command, const std::string& ns) {
+  const std::string where = namespace_or_default(ns);
+  if (const auto* given = std::get_if<TemplateCommand>(&command);
+      given != nullptr && given->action == PoolAction::kRender) {
+    const auto spec = template_spec(given->options);
+    return spec.ok() ? Answer<Report>(shown({sandbox_template(*given->name, where, *spec)}))
+                     : Answer<Report>(spec.error());
+  }
+  if (const auto* given = std::get_if<PoolCommand>(&command);
+      given != nullptr && given->action == PoolAction::kRender) {
+    return Answer<Report>(
+        shown({warm_pool(*given->name, where, *given->from_template, given->replicas)}));
+  }
+  return std::nullopt;
 }
 
 Answer<Report> show_role(const ShowRole& command, const std::string& ns) {

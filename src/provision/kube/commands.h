@@ -1,6 +1,8 @@
 // edge: agentbox-provision with --kubernetes.
 #pragma once
 
+#include <optional>
+
 #include "provision/command.h"
 #include "provision/report.h"
 #include "provision/state.h"
@@ -12,6 +14,9 @@ namespace agentbox::provision::kube {
 
 /// The objects that create would apply; the private key is not in them.
 [[nodiscard]] Answer<Report> render(const Render& command, const std::string& ns);
+/// What `template render` and `pool render` print; nothing: the command is none of them.
+[[nodiscard]] std::optional<Answer<Report>> render_pools(const Command& command,
+                                                         const std::string& ns);
 /// The Role that some commands need.
 [[nodiscard]] Answer<Report> show_role(const ShowRole& command, const std::string& ns);
 

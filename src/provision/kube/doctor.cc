@@ -15,6 +15,7 @@
 #include "provision/kube/access_review.h"
 #include "provision/kube/manifests.h"
 #include "provision/kube/pod_facts.h"
+#include "provision/kube/pool_facts.h"
 #include "provision/kube/rbac.h"
 #include "provision/network_trial.h"
 #include "provision/proof.h"
@@ -46,10 +47,17 @@ class Examination {
         CheckId::kClusterServes, [&] { return serves_sandboxes(); }, mute);
     if (serves) {
       AB_TRY(live, client_.find(kSandboxes, name_.text()));
-      if (!live) {
-        return no_such_box(name_);
+      if (!live || is_owned(*live, kClaims.kind, "")) {
+        AB_TRY(claim, backend_.find_claim(name_));
+        if (!claim) {
+          return no_such_box(name_);
+        }
+        AB_TRY(sandbox, sandbox_of_claim(*claim));
+        AB_TRY(got, sandbox.empty() ? std::optional<Json>() : client_.find(kSandboxes, sandbox));
+        live = std::move(got);
+        claim_ = std::move(claim);
       }
-      sandbox_ = std::move(*live);
+      sandbox_ = live ? std::move(*live) : Json();
     }
     const bool acts = run_.check(
         CheckId::kController, [&] { return controller(); },
@@ -91,8 +99,13 @@ class Examination {
     return problem.empty() ? Outcome("agents.x-k8s.io/v1beta1") : check_failed(problem);
   }
   Outcome controller() {
-    AB_TRY(facts, read_sandbox(sandbox_, name_, client_.ns()));
+    AB_TRY(facts, claim_ ? read_claim(*claim_, sandbox_.is_null() ? nullptr : &sandbox_, name_,
+                                      client_.ns())
+                         : read_sandbox(sandbox_, name_, client_.ns()));
     facts_ = std::move(facts);
+    if (facts_->sandbox.empty()) {
+      return check_failed("the claim has got no Sandbox: " + facts_->reason);
+    }
     if (find_path(sandbox_, "status/conditions") == nullptr) {
       return check_failed(
           "nobody has said anything of the Sandbox: does the agent-sandbox controller run?");
@@ -108,17 +121,19 @@ class Examination {
            (facts_->reason.empty() ? "" : ": " + facts_->reason);
   }
   Outcome policy() {
-    AB_TRY(policy, client_.find(kNetworkPolicies, policy_name(name_)));
+    const std::string called =
+        facts_->pool.empty() ? policy_name(name_) : policy_of_pooled(sandbox_);
+    AB_TRY(policy, called.empty() ? std::optional<Json>() : client_.find(kNetworkPolicies, called));
     if (!policy) {
-      return check_failed("there is no NetworkPolicy " + policy_name(name_));
+      return check_failed("there is no NetworkPolicy " + called);
     }
     AB_TRY(pod, client_.find(kPods, facts_->pod));
     static const Json kNone = Json::object();
     const Json* labels = pod ? find_path(*pod, "metadata/labels")
                              : find_path(sandbox_, "spec/podTemplate/metadata/labels");
     const std::string problem = policy_problem(*policy, labels == nullptr ? kNone : *labels);
-    return problem.empty() ? Outcome(policy_name(name_) + ", egress " + facts_->egress)
-                           : check_failed("NetworkPolicy " + policy_name(name_) + ": " + problem);
+    return problem.empty() ? Outcome(called + ", egress " + facts_->egress)
+                           : check_failed("NetworkPolicy " + called + ": " + problem);
   }
 
   void look_at_pod() {
@@ -264,6 +279,7 @@ class Examination {
   Client& client_;
   BoxName name_;
   CheckRun run_{"doctor"};
+  std::optional<Json> claim_;  ///< where the box is one on a pool
   Json sandbox_;
   std::optional<SandboxFacts> facts_;
   std::optional<Contact> box_;

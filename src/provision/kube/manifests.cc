@@ -190,21 +190,29 @@ OrderedJson tools_container(const KubeSpec& spec) {
   return one;
 }
 
-OrderedJson door_container(const KubeSpec& spec) {
+// A box of its own is given its host key; one of a pool makes it, for nobody knows of it yet.
+enum class HostKey : std::uint8_t { kGiven, kOwn };
+
+OrderedJson door_container(const KubeSpec& spec, HostKey host_key) {
   OrderedJson one;
   one["name"] = "door";
   one["image"] = image(spec, true);
   one["args"] = OrderedJson::array({"--config", "/etc/agentbox/agentbox-sshd.yaml"});
+  if (host_key == HostKey::kOwn) {
+    one["args"].push_back("--generate-host-key");
+  }
   one["ports"] = OrderedJson::array(
       {OrderedJson{{"name", "ssh"}, {"containerPort", kDoorPort}, {"protocol", "TCP"}}});
   // Its own: what the agent runs must not starve the door. 512 connections are 256 MiB.
   one["resources"] = resources({"100m", "64Mi", "1", "384Mi"});
   one["readinessProbe"] = {{"tcpSocket", {{"port", kDoorPort}}}, {"periodSeconds", 1}};
   one["securityContext"] = container_security(kDoorUser);
-  one["volumeMounts"] = OrderedJson::array({mount("keys", "/agentbox/keys", "", true),
-                                            mount("hostkey", "/agentbox/hostkey", "", true),
-                                            mount("data", "/agentbox/state", "door", false),
-                                            mount("link", "/agentbox/link", "", false)});
+  one["volumeMounts"] = OrderedJson::array({mount("keys", "/agentbox/keys", "", true)});
+  if (host_key == HostKey::kGiven) {
+    one["volumeMounts"].push_back(mount("hostkey", "/agentbox/hostkey", "", true));
+  }
+  one["volumeMounts"].push_back(mount("data", "/agentbox/state", "door", false));
+  one["volumeMounts"].push_back(mount("link", "/agentbox/link", "", false));
   return one;
 }
 
@@ -239,30 +247,47 @@ OrderedJson projected(const char* file, const char* annotation) {
   return item;
 }
 
-OrderedJson volumes(const BoxName& name) {
+OrderedJson of_the_pod(const char* file, const char* field) {
+  OrderedJson item;
+  item["path"] = file;
+  item["fieldRef"]["fieldPath"] = field;
+  return item;
+}
+
+// HOST_KEY_SECRET empty: the door makes its own key, and must know when its volume was another's.
+OrderedJson volumes(const std::string& host_key_secret) {
   OrderedJson keys;
   keys["name"] = "keys";
   keys["downwardAPI"]["defaultMode"] = kPublicMode;
   // What a certificate must name, from the pod itself: a box of a pool has no other name.
-  const OrderedJson own_name = {{"path", "box_name"},
-                                {"fieldRef", {{"fieldPath", "metadata.name"}}}};
   keys["downwardAPI"]["items"] = OrderedJson::array(
       {projected("authorized_keys", kKeysAnnotation),
        projected("generation", kGenerationAnnotation), projected("revoked", kRevokedAnnotation),
-       projected("user_ca", kUserCaAnnotation), own_name});
-  OrderedJson host_key;
-  host_key["name"] = "hostkey";
-  host_key["secret"] = {{"secretName", host_key_name(name)}, {"defaultMode", kSecretMode}};
+       projected("user_ca", kUserCaAnnotation), of_the_pod("box_name", "metadata.name")});
+  OrderedJson all = OrderedJson::array();
+  if (host_key_secret.empty()) {
+    keys["downwardAPI"]["items"].push_back(of_the_pod("box_namespace", "metadata.namespace"));
+    all.push_back(keys);
+  } else {
+    OrderedJson host_key;
+    host_key["name"] = "hostkey";
+    host_key["secret"] = {{"secretName", host_key_secret}, {"defaultMode", kSecretMode}};
+    all.push_back(keys);
+    all.push_back(host_key);
+  }
   OrderedJson link;
   link["name"] = "link";
   link["emptyDir"] = {{"medium", "Memory"}, {"sizeLimit", "1Mi"}};
   OrderedJson bin;
   bin["name"] = "bin";
   bin["emptyDir"] = {{"sizeLimit", "64Mi"}};
-  return OrderedJson::array({keys, host_key, link, bin});
+  all.push_back(link);
+  all.push_back(bin);
+  return all;
 }
 
-OrderedJson pod_spec(const BoxName& name, const KubeSpec& spec) {
+// HOST_KEY_SECRET as for volumes().
+OrderedJson pod_spec(const KubeSpec& spec, const std::string& host_key_secret) {
   OrderedJson pod;
   pod["automountServiceAccountToken"] = false;
   pod["enableServiceLinks"] = false;
@@ -276,9 +301,21 @@ OrderedJson pod_spec(const BoxName& name, const KubeSpec& spec) {
   pod["securityContext"]["fsGroup"] = kVolumesGroup;
   pod["securityContext"]["seccompProfile"]["type"] = "RuntimeDefault";
   pod["initContainers"] = OrderedJson::array({tools_container(spec)});
-  pod["containers"] = OrderedJson::array({door_container(spec), box_container(spec)});
-  pod["volumes"] = volumes(name);
+  pod["containers"] = OrderedJson::array(
+      {door_container(spec, host_key_secret.empty() ? HostKey::kOwn : HostKey::kGiven),
+       box_container(spec)});
+  pod["volumes"] = volumes(host_key_secret);
   return pod;
+}
+
+// What comes in and goes out of a box, in the words of a NetworkPolicy.
+OrderedJson ingress_rules(const KubeSpec& spec) {
+  OrderedJson in;
+  if (spec.gateway.kind == GatewayKind::kSshpiper) {
+    in["from"] = OrderedJson::array({gateway_peer(spec)});
+  }
+  in["ports"] = OrderedJson::array({port("TCP", kDoorPort)});
+  return OrderedJson::array({in});
 }
 
 OrderedJson data_claim(const KubeSpec& spec) {
@@ -301,12 +338,7 @@ OrderedJson network_policy(const BoxName& name, const std::string& ns, const Kub
   OrderedJson object = labelled(kNetworkPolicies, policy_name(name), ns, name);
   object["spec"]["podSelector"]["matchLabels"][kBoxLabel] = name.text();
   object["spec"]["policyTypes"] = OrderedJson::array({"Ingress", "Egress"});
-  OrderedJson in;
-  if (spec.gateway.kind == GatewayKind::kSshpiper) {
-    in["from"] = OrderedJson::array({gateway_peer(spec)});
-  }
-  in["ports"] = OrderedJson::array({port("TCP", kDoorPort)});
-  object["spec"]["ingress"] = OrderedJson::array({in});
+  object["spec"]["ingress"] = ingress_rules(spec);
   object["spec"]["egress"] = egress_rules(spec);
   return object;
 }
@@ -331,12 +363,84 @@ OrderedJson sandbox(const BoxName& name, const std::string& ns, const KubeSpec& 
   object["spec"]["service"] = true;
   OrderedJson& pod = object["spec"]["podTemplate"];
   pod["metadata"]["labels"] = {{kManagedByLabel, kManagedBy}, {kBoxLabel, name.text()}};
-  pod["spec"] = pod_spec(name, spec);
+  pod["spec"] = pod_spec(spec, host_key_name(name));
   object["spec"]["volumeClaimTemplates"] = OrderedJson::array({data_claim(spec)});
   return object;
 }
 
+namespace {
+
+// The blueprint that a template and the Sandboxes of its pools have in common.
+void add_pooled(const BoxName& name, const KubeSpec& spec, OrderedJson& blueprint) {
+  OrderedJson& pod = blueprint["podTemplate"];
+  pod["metadata"]["labels"] = {{kManagedByLabel, kManagedBy}, {kTemplateLabel, name.text()}};
+  pod["metadata"]["annotations"][kEgressAnnotation] = egress_words(spec);
+  pod["spec"] = pod_spec(spec, "");
+  blueprint["volumeClaimTemplates"] = OrderedJson::array({data_claim(spec)});
+  blueprint["service"] = true;  // without it a box of the pool has no name to be reached by
+}
+
+OrderedJson ours(const Resource& resource, const std::string& name, const std::string& ns) {
+  OrderedJson object = head(resource, name, ns);
+  object["metadata"]["labels"][kManagedByLabel] = kManagedBy;
+  return object;
+}
+
+}  // namespace
+
+OrderedJson sandbox_template(const BoxName& name, const std::string& ns, const KubeSpec& spec) {
+  OrderedJson object = ours(kTemplates, name.text(), ns);
+  object["spec"] = OrderedJson::object();
+  add_pooled(name, spec, object["spec"]);
+  object["spec"]["networkPolicyManagement"] = "Managed";
+  object["spec"]["networkPolicy"]["ingress"] = ingress_rules(spec);
+  object["spec"]["networkPolicy"]["egress"] = egress_rules(spec);
+  // What a claim put in there would force a new pod, and could change what the door is.
+  object["spec"]["envVarsInjectionPolicy"] = "Disallowed";
+  object["spec"]["volumeClaimTemplatesPolicy"] = "Disallowed";
+  return object;
+}
+
+OrderedJson sandbox_of_template(const BoxName& name, const std::string& ns, const KubeSpec& spec) {
+  OrderedJson object = ours(kSandboxes, name.text(), ns);
+  object["spec"] = OrderedJson::object();
+  add_pooled(name, spec, object["spec"]);
+  return object;
+}
+
+OrderedJson warm_pool(const BoxName& name, const std::string& ns, const BoxName& from_template,
+                      std::optional<std::uint64_t> replicas) {
+  OrderedJson object = ours(kPools, name.text(), ns);
+  object["spec"]["sandboxTemplateRef"]["name"] = from_template.text();
+  if (replicas) {
+    object["spec"]["replicas"] = *replicas;
+  }
+  return object;
+}
+
+OrderedJson sandbox_claim(const BoxName& name, const std::string& ns, const std::string& pool,
+                          const std::string& public_key) {
+  OrderedJson object = labelled(kClaims, name.text(), ns, name);
+  if (!public_key.empty()) {
+    object["metadata"]["annotations"][kHostKeyAnnotation] = public_key;
+  }
+  object["spec"]["warmPoolRef"]["name"] = pool;
+  return object;
+}
+
+KeysPlace in_sandbox(const std::string& object) {
+  return {kSandboxes, object, "spec/podTemplate/metadata/annotations"};
+}
+
+KeysPlace in_claim(const std::string& object) {
+  return {kClaims, object, "spec/additionalPodMetadata/annotations"};
+}
+
 Result<OrderedJson> sandbox_keys(const BoxName& name, const std::string& ns, const DoorKeys& door) {
+  return keys_part(in_sandbox(name.text()), ns, door);
+}
+
+Result<OrderedJson> keys_part(const KeysPlace& place, const std::string& ns, const DoorKeys& door) {
   const std::string text = key_lines(door.keys);
   const std::string authorities = key_lines(door.authorities);
   std::string revoked;
@@ -347,8 +451,8 @@ Result<OrderedJson> sandbox_keys(const BoxName& name, const std::string& ns, con
     return Error{Code::kLimit,
                  "the keys take more than " + std::to_string(kMaxKeysBytes) + " bytes"};
   }
-  OrderedJson object = head(kSandboxes, name.text(), ns);
-  OrderedJson& annotations = object["spec"]["podTemplate"]["metadata"]["annotations"];
+  OrderedJson object = head(place.kind, place.object, ns);
+  OrderedJson& annotations = object[OrderedJson::json_pointer("/" + place.path)];
   annotations[kKeysAnnotation] = text;
   // Always there: an apply that leaves this map empty is refused by the cluster.
   annotations[kGenerationAnnotation] = std::to_string(door.generation);
@@ -357,8 +461,9 @@ Result<OrderedJson> sandbox_keys(const BoxName& name, const std::string& ns, con
   return object;
 }
 
-OrderedJson sandbox_mode(const BoxName& name, const std::string& ns, const std::string& mode) {
-  OrderedJson object = head(kSandboxes, name.text(), ns);
+OrderedJson sandbox_mode(const std::string& object_name, const std::string& ns,
+                         const std::string& mode) {
+  OrderedJson object = head(kSandboxes, object_name, ns);
   object["spec"]["operatingMode"] = mode;
   return object;
 }

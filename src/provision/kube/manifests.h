@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "provision/box.h"
+#include "provision/kube/api.h"
 #include "provision/kube/kube_spec.h"
 
 namespace agentbox::provision::kube {
@@ -27,6 +29,7 @@ inline constexpr const char* kHostKeyManager = "agentbox-hostkey";
 inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr const char* kManagedBy = "agentbox-provision";
 inline constexpr const char* kBoxLabel = "agentbox.internal/box";
+inline constexpr const char* kTemplateLabel = "agentbox.internal/template";
 inline constexpr const char* kHostKeyAnnotation = "agentbox.internal/host-key";
 /// What the policy was rendered for, so that a look at the Sandbox tells it.
 inline constexpr const char* kEgressAnnotation = "agentbox.internal/egress";
@@ -67,12 +70,44 @@ struct DoorKeys {
   std::uint64_t generation = 1;
   std::vector<NamedKey> authorities = {};  ///< CAs whose certificates are taken
 };
-/// The part of the Sandbox that kKeysManager owns. Code::kLimit where the keys are too many.
+/// The object that a box's keys are written into, and where in it: the annotations there become the
+/// pod's.
+struct KeysPlace {
+  Resource kind;
+  std::string object;
+  std::string path;  ///< of the map, as find_path() takes it
+};
+/// A Sandbox that is called OBJECT.
+[[nodiscard]] KeysPlace in_sandbox(const std::string& object);
+/// The SandboxClaim that is called OBJECT: the controller copies them to its Sandbox.
+[[nodiscard]] KeysPlace in_claim(const std::string& object);
+/// The part of the object at PLACE that kKeysManager owns. Code::kLimit where the keys are too
+/// many.
+[[nodiscard]] Result<OrderedJson> keys_part(const KeysPlace& place, const std::string& ns,
+                                            const DoorKeys& door);
+/// keys_part() of the Sandbox of the box NAME.
 [[nodiscard]] Result<OrderedJson> sandbox_keys(const BoxName& name, const std::string& ns,
                                                const DoorKeys& door);
 
-/// The part of the Sandbox that kModeManager owns. MODE is Running or Suspended.
-[[nodiscard]] OrderedJson sandbox_mode(const BoxName& name, const std::string& ns,
+/// What the pods of a pool are made from. It has neither a host key nor anything of a box in it,
+/// and none of the annotations that a claim sets: one that both name breaks the claim. The
+/// NetworkPolicy of its boxes is in it, so that the cluster adds none that closes the door's port.
+[[nodiscard]] OrderedJson sandbox_template(const BoxName& name, const std::string& ns,
+                                           const KubeSpec& spec);
+/// The Sandbox that a pool would make of sandbox_template(NAME), to be tried out.
+[[nodiscard]] OrderedJson sandbox_of_template(const BoxName& name, const std::string& ns,
+                                              const KubeSpec& spec);
+/// REPLICAS: how many pods wait; nothing: somebody else decides it (an autoscaler).
+[[nodiscard]] OrderedJson warm_pool(const BoxName& name, const std::string& ns,
+                                    const BoxName& from_template,
+                                    std::optional<std::uint64_t> replicas);
+/// The claim of a box NAME on a pod of POOL, without its keys. PUBLIC_KEY: the host key, once it is
+/// known, else empty.
+[[nodiscard]] OrderedJson sandbox_claim(const BoxName& name, const std::string& ns,
+                                        const std::string& pool, const std::string& public_key);
+
+/// The part of the Sandbox OBJECT that kModeManager owns. MODE is Running or Suspended.
+[[nodiscard]] OrderedJson sandbox_mode(const std::string& object, const std::string& ns,
                                        const std::string& mode);
 
 /// The keys that an annotation of ours holds, with their labels.

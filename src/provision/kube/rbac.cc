@@ -10,6 +10,7 @@ namespace agentbox::provision::kube {
 namespace {
 
 constexpr const char* kSandboxGroup = "agents.x-k8s.io";
+constexpr const char* kPoolGroup = "extensions.agents.x-k8s.io";
 constexpr const char* kNetworkGroup = "networking.k8s.io";
 
 struct Line {
@@ -18,6 +19,8 @@ struct Line {
   const char* plural;
   const char* verbs;  ///< with spaces between
 };
+// A box may be a Sandbox or a claim on a pool, so a command looks for both. What is called
+// -from-pool takes boxes from pools alone: whoever has no more cannot choose what a pod runs.
 // A wait is a list and a watch of one object. A Secret is never read: who may patch it sees its
 // metadata in the answer, and that is all that is asked for.
 constexpr auto kLines = std::to_array<Line>({
@@ -62,6 +65,46 @@ constexpr auto kLines = std::to_array<Line>({
     {"sshpiper", "", "secrets", "create patch delete"},
     {"preflight", kSandboxGroup, "sandboxes", "create patch"},
     {"preflight", kNetworkGroup, "networkpolicies", "create patch"},
+    {"preflight", kPoolGroup, "sandboxtemplates", "create patch"},
+    {"create", kPoolGroup, "sandboxclaims", "get"},
+    {"create-from-pool", kSandboxGroup, "sandboxes", "get list watch patch"},
+    {"create-from-pool", kPoolGroup, "sandboxclaims", "get list watch create patch"},
+    {"create-from-pool", kPoolGroup, "sandboxwarmpools", "get"},
+    {"create-from-pool", kPoolGroup, "sandboxtemplates", "get"},
+    {"create-from-pool", "", "pods", "get list watch"},
+    {"create-from-pool", "", "pods/log", "get"},
+    {"status", kPoolGroup, "sandboxclaims", "get"},
+    {"handoff", kPoolGroup, "sandboxclaims", "get"},
+    {"list", kPoolGroup, "sandboxclaims", "list"},
+    {"list", kSandboxGroup, "sandboxes", "get"},
+    {"suspend", kPoolGroup, "sandboxclaims", "get"},
+    {"resume", kPoolGroup, "sandboxclaims", "get"},
+    {"rotate", kSandboxGroup, "sandboxes", "list watch"},
+    {"rotate", kPoolGroup, "sandboxclaims", "get patch"},
+    {"rotate", kPoolGroup, "sandboxwarmpools", "get"},
+    {"rotate", kPoolGroup, "sandboxtemplates", "get"},
+    {"revoke", kSandboxGroup, "sandboxes", "list watch"},
+    {"revoke", kPoolGroup, "sandboxclaims", "get patch"},
+    {"revoke", kPoolGroup, "sandboxwarmpools", "get"},
+    {"revoke", kPoolGroup, "sandboxtemplates", "get"},
+    {"ca", kSandboxGroup, "sandboxes", "list watch"},
+    {"ca", kPoolGroup, "sandboxclaims", "get patch"},
+    {"ca", kPoolGroup, "sandboxwarmpools", "get"},
+    {"ca", kPoolGroup, "sandboxtemplates", "get"},
+    {"delete", kPoolGroup, "sandboxclaims", "get list watch delete"},
+    {"verify", kPoolGroup, "sandboxclaims", "get"},
+    {"call", kPoolGroup, "sandboxclaims", "get"},
+    {"pull", kPoolGroup, "sandboxclaims", "get"},
+    {"push", kPoolGroup, "sandboxclaims", "get"},
+    {"logs", kPoolGroup, "sandboxclaims", "get"},
+    {"doctor", kPoolGroup, "sandboxclaims", "get"},
+    {"evict", kPoolGroup, "sandboxclaims", "get"},
+    {"template", kPoolGroup, "sandboxtemplates", "get list create patch delete"},
+    {"template", kPoolGroup, "sandboxwarmpools", "list"},
+    {"template", kSandboxGroup, "sandboxes", "create patch"},  // tried out, never made
+    {"pool", kPoolGroup, "sandboxwarmpools", "get list create patch delete"},
+    {"pool", kPoolGroup, "sandboxtemplates", "get"},
+    {"pool", kPoolGroup, "sandboxclaims", "list"},
 });
 
 void add_words(std::string_view words, std::set<std::string>& out) {

@@ -25,15 +25,31 @@ TOKEN = "operator-s3cret"
 NAMESPACE = "boxes"
 GROUPS = {
     "sandboxes": "apis/agents.x-k8s.io/v1beta1",
+    "sandboxclaims": "apis/extensions.agents.x-k8s.io/v1beta1",
+    "sandboxwarmpools": "apis/extensions.agents.x-k8s.io/v1beta1",
+    "sandboxtemplates": "apis/extensions.agents.x-k8s.io/v1beta1",
     "networkpolicies": "apis/networking.k8s.io/v1",
     "secrets": "api/v1",
     "pods": "api/v1",
     "pipes": "apis/sshpiper.com/v1beta1",
 }
-KINDS = {"sandboxes": "Sandbox", "networkpolicies": "NetworkPolicy", "secrets": "Secret", "pods": "Pod", "pipes": "Pipe"}
-SANDBOX_FIELDS = {
-    "podTemplate", "volumeClaimTemplates", "service", "shutdownTime", "shutdownPolicy", "operatingMode",
+KINDS = {"sandboxes": "Sandbox", "sandboxclaims": "SandboxClaim", "sandboxwarmpools": "SandboxWarmPool",
+         "sandboxtemplates": "SandboxTemplate", "networkpolicies": "NetworkPolicy", "secrets": "Secret", "pods": "Pod",
+         "pipes": "Pipe"}
+FIELDS = {
+    "sandboxes": {"podTemplate", "volumeClaimTemplates", "service", "shutdownTime", "shutdownPolicy", "operatingMode"},
+    "sandboxclaims": {"warmPoolRef", "additionalPodMetadata", "env", "lifecycle", "volumeClaimTemplates"},
+    "sandboxwarmpools": {"replicas", "sandboxTemplateRef", "updateStrategy"},
+    "sandboxtemplates": {"podTemplate", "volumeClaimTemplates", "service", "networkPolicy", "networkPolicyManagement",
+                         "envVarsInjectionPolicy", "volumeClaimTemplatesPolicy"},
 }
+REQUIRED = {
+    "sandboxes": ("spec", "podTemplate", "spec"),
+    "sandboxtemplates": ("spec", "podTemplate", "spec"),
+    "sandboxclaims": ("spec", "warmPoolRef", "name"),
+    "sandboxwarmpools": ("spec", "sandboxTemplateRef", "name"),
+}
+GROUP_NAMES = ("agents.x-k8s.io", "extensions.agents.x-k8s.io")
 
 
 class Authority:
@@ -165,6 +181,8 @@ class Cluster:
         self.served = ["v1beta1", "v1alpha1"]
         self.pipes_served = ["v1beta1"]
         self.pruned = []  # paths that an older definition of Pipes does not know, and drops
+        self.extended = True  # it has pools
+        self.extensions = lambda plural, namespace, name: None  # sees each object that is stored
         self.controller = True
         self.lazy = False  # controller and kubelet act only when somebody watches
         self.node_address = "192.0.2.10"
@@ -283,6 +301,7 @@ class Cluster:
         self.changed.notify_all()
         if plural == "sandboxes" and self.controller and not self.lazy:
             self._reconcile(namespace, name)
+        self.extensions(plural, namespace, name)
 
     def _delete(self, plural, namespace, name):
         value = self.objects.pop((plural, namespace, name), None)
@@ -297,7 +316,8 @@ class Cluster:
             self.pod_gone(name)
         uid = value["metadata"]["uid"]
         for kind, where, owned in list(self.objects):
-            owners = self.objects[kind, where, owned]["metadata"].get("ownerReferences", [])
+            one = self.objects.get((kind, where, owned))  # what it owned itself may have gone with it
+            owners = one["metadata"].get("ownerReferences", []) if one else []
             if any(owner["uid"] == uid for owner in owners):
                 if self.lazy and kind == "pods":
                     self.objects[kind, where, owned]["metadata"]["deletionTimestamp"] = "2026-11-30T06:31:00Z"
@@ -327,9 +347,11 @@ class Cluster:
         else:
             pod = copy.deepcopy(self.objects.get(("pods", namespace, name)))
             if pod is None:
-                pod = {"metadata": {"ownerReferences": [{"uid": sandbox["metadata"]["uid"]}]},
+                pod = {"metadata": {"ownerReferences": [{"kind": "Sandbox", "uid": sandbox["metadata"]["uid"]}]},
                        "spec": copy.deepcopy(template["spec"]),
                        "status": {"phase": "Running", "hostIP": self.node_address, "podIP": self.pod_address}}
+                pod["status"]["containerStatuses"] = [
+                    {"name": container["name"], "restartCount": 0} for container in pod["spec"]["containers"]]
                 for claim in sandbox["spec"].get("volumeClaimTemplates", []):
                     pod["spec"].setdefault("volumes", []).append(
                         {"name": claim["metadata"]["name"], "persistentVolumeClaim": {"claimName": f"data-{name}"}})
@@ -394,11 +416,16 @@ class Cluster:
             for path, leaf in applied.items():
                 set_at(value, path, leaf)
                 owners.setdefault(path, set()).add(manager)
-            if plural == "sandboxes" and not get_at(value, ("spec", "podTemplate", "spec")):
-                raise Refusal(422, "Invalid", f'Sandbox.agents.x-k8s.io "{name}" is invalid: '
-                              "spec.podTemplate.spec: Required value")
             for path in self.pruned if plural == "pipes" else ():
                 drop_at(value, path)
+            if plural in REQUIRED and not get_at(value, REQUIRED[plural]):
+                raise Refusal(422, "Invalid", f'{KINDS[plural]} "{name}" is invalid: '
+                              f"{'.'.join(REQUIRED[plural])}: Required value")
+            if get_at(value, ("spec", "additionalPodMetadata", "annotations")) == {}:
+                raise Refusal(422, "Invalid", f'{KINDS[plural]} "{name}" is invalid: spec.additionalPodMetadata in body '
+                              'must be of type object: "null"')
+            if plural == "sandboxwarmpools":
+                value["spec"].setdefault("replicas", 1)
             if query.get("dryRun") != "All":
                 self.owners[key] = owners
                 if created or value != self.objects.get(key):
@@ -410,7 +437,7 @@ class Cluster:
             return (201 if created else 200), seen
 
     def _check_strict(self, plural, body, query):
-        unknown = set(body.get("spec", {})) - SANDBOX_FIELDS if plural == "sandboxes" else set()
+        unknown = set(body.get("spec", {})) - FIELDS[plural] if plural in FIELDS else set()
         if unknown and query.get("fieldValidation") == "Strict":
             raise Refusal(400, "BadRequest", f'unknown field "spec.{sorted(unknown)[0]}"')
 
@@ -422,12 +449,23 @@ class Cluster:
             self._store(plural, namespace, name, body)
             return copy.deepcopy(self.objects[plural, namespace, name])
 
-    def patch(self, plural, namespace, name, body):
+    def patch(self, plural, namespace, name, body, manager=None):
+        """A merge patch. Whoever makes one owns what it says, alone."""
         with self.changed:
             value = self.find(plural, namespace, name)
             merge(value, body)
+            owners = self.owners.setdefault((plural, namespace, name), {})
+            owners.update({path: {manager} for path in leaves(body)})
             self._store(plural, namespace, name, value)
             return copy.deepcopy(value)
+
+    def managed_fields(self, plural, namespace, name):
+        """Who applied what, as metadata.managedFields has it."""
+        entries = {}
+        for path, holders in self.owners.get((plural, namespace, name), {}).items():
+            for manager in holders:
+                set_at(entries.setdefault(manager, {}), [f"f:{part}" for part in path], {})
+        return [{"manager": manager, "operation": "Apply", "fieldsV1": fields} for manager, fields in entries.items()]
 
     def find(self, plural, namespace, name):
         value = self.objects.get((plural, namespace, name))
@@ -517,10 +555,12 @@ def _handler_for(cluster, context):
             query = dict(urllib.parse.parse_qsl(url.query))
             if url.path == "/version":
                 return self.reply(200, {"major": "1", "minor": "34", "gitVersion": "v1.34.4"})
-            if url.path == "/apis/agents.x-k8s.io":
-                return self.answer_discovery("agents.x-k8s.io", cluster.served)
             if url.path == "/apis/sshpiper.com":
                 return self.answer_discovery("sshpiper.com", cluster.pipes_served)
+            if url.path.removeprefix("/apis/") in GROUP_NAMES:
+                group = url.path.removeprefix("/apis/")
+                absent = group.startswith("extensions") and not cluster.extended
+                return self.answer_discovery(group, [] if absent else cluster.served)
             if url.path.endswith("/selfsubjectaccessreviews"):
                 asked = body["spec"]["resourceAttributes"]
                 allowed = cluster.may(asked["verb"], "/".join(filter(None, (asked["resource"], asked.get("subresource")))))
@@ -533,7 +573,7 @@ def _handler_for(cluster, context):
                 return self.answer_log(found[1], found[2], query)
             for plural, group in GROUPS.items():
                 found = re.fullmatch(f"/{group}/namespaces/([^/]+)/{plural}(?:/([^/]+))?", url.path)
-                if found:
+                if found and (cluster.extended or "extensions" not in group):
                     return self.answer_objects(plural, found[1], found[2], query, body)
             return self.reply(404, b"404 page not found\n")
 
@@ -553,7 +593,9 @@ def _handler_for(cluster, context):
                 return self.watch(plural, namespace, query)
             if self.command == "GET" and name:
                 with cluster.changed:
-                    return self.reply(200, cluster.find(plural, namespace, name))
+                    value = copy.deepcopy(cluster.find(plural, namespace, name))
+                    value["metadata"]["managedFields"] = cluster.managed_fields(plural, namespace, name)
+                    return self.reply(200, value)
             if self.command == "GET":
                 with cluster.changed:
                     return self.reply(200, {"kind": KINDS[plural] + "List", "metadata":
@@ -567,7 +609,7 @@ def _handler_for(cluster, context):
             if self.headers["Content-Type"] == "application/apply-patch+yaml":
                 code, value = cluster.apply(plural, namespace, name, body, query)
                 return self.reply(code, value)
-            value = cluster.patch(plural, namespace, name, body)
+            value = cluster.patch(plural, namespace, name, body, query["fieldManager"])
             if "PartialObjectMetadata" in self.headers["Accept"]:
                 value = {"kind": "PartialObjectMetadata", "metadata": value["metadata"]}
             return self.reply(200, value)

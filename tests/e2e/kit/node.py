@@ -65,8 +65,9 @@ class Node:
 
     def sync(self, pod):
         name = pod["metadata"]["name"]
+        makes_its_own = "--generate-host-key" in pod["spec"]["containers"][0].get("args", [])
         secret = self.cluster.get("secrets", f"{name}-hostkey")
-        if secret is None:
+        if secret is None and not makes_its_own:
             return  # a volume that cannot be mounted: the pod waits
         owner = pod["metadata"]["ownerReferences"][0]["uid"]
         if self.owners.get(name) != owner:  # another Sandbox has another volume
@@ -76,7 +77,11 @@ class Node:
         self.write_keys(door, pod)
         if name in self.running:
             return
-        (door.folder / "door" / "host_key").write_bytes(base64.b64decode(secret["data"]["ssh_host_ed25519_key"]))
+        if makes_its_own:
+            (door.folder / "door" / "host_key").unlink(missing_ok=True)
+            door.arguments = ["--generate-host-key"]
+        else:
+            (door.folder / "door" / "host_key").write_bytes(base64.b64decode(secret["data"]["ssh_host_ed25519_key"]))
         door.start_monitor()
         self.running.add(name)
         wait_until("the door listens", door.listens)
@@ -93,7 +98,7 @@ class Node:
     def write_keys(door, pod):
         texts = {file: pod["metadata"]["annotations"].get(PREFIX + key, "") for key, file in FILES.items()}
         keys = texts.pop("authorized_keys").splitlines()
-        door.write_keys(*keys, box_name=pod["metadata"]["name"], **texts)
+        door.write_keys(*keys, box_name=pod["metadata"]["name"], box_namespace=pod["metadata"]["namespace"], **texts)
 
     def end(self, name):
         if name in self.running:

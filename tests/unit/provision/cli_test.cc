@@ -205,12 +205,50 @@ TEST_CASE("which commands go to a cluster") {
         Words{"create", "delete"});
 }
 
+TEST_CASE("templates and pools") {
+  const auto made = command<TemplateCommand>({"template", "apply", "small", "--image", "x:1"});
+  CHECK(made.action == PoolAction::kApply);
+  CHECK(made.name->text() == "small");
+  CHECK(made.options.image == "x:1");
+  const auto pool =
+      command<PoolCommand>({"pool", "apply", "warm", "--template", "small", "--replicas", "0"});
+  CHECK(pool.from_template->text() == "small");
+  CHECK(pool.replicas == 0);
+  CHECK_FALSE(command<PoolCommand>({"pool", "apply", "warm", "--template", "small"}).replicas);
+  CHECK(command<PoolCommand>({"pool", "list"}).action == PoolAction::kList);
+  CHECK(command<TemplateCommand>({"template", "delete", "small"}).action == PoolAction::kDelete);
+  CHECK(invocation({"pool", "status", "warm"}).cluster);
+  CHECK(invocation({"create", "a", "--from-pool", "warm"}).cluster);
+  const auto create = command<Create>({"create", "a", "--from-pool", "warm", "--wait", "5"});
+  CHECK(create.options.pool == "warm");
+  CHECK(create.options.wait_seconds == 5);
+  for (const Words& words :
+       std::vector<Words>{{"template", "apply"},
+                          {"template", "fly", "small"},
+                          {"template", "list", "small"},
+                          {"template", "apply", "Small"},
+                          {"template", "delete", "small", "--image", "x"},
+                          {"template", "apply", "small", "--key", "a.pub"},
+                          {"pool", "apply", "warm"},
+                          {"pool", "apply", "warm", "--template", "../x"},
+                          {"pool", "status", "warm", "--replicas", "2"},
+                          {"pool", "apply", "warm", "--template", "small", "--replicas", "-1"},
+                          {"pool", "apply", "warm", "--template", "small", "--replicas", "10001"},
+                          {"pool", "list", "--local"},
+                          {"create", "a", "--kubernetes", "--wait", "5"},
+                          {"create", "a", "--from-pool", ""},
+                          {"create", "a", "--from-pool", "../x"}}) {
+    CAPTURE(words);
+    CHECK(misuse(words).failure.exit == Exit::kUsage);
+  }
+}
+
 TEST_CASE(
     "what belongs to a cluster is refused for a box on this machine, and the other way round") {
   for (const Words& words : std::vector<Words>{{"create", "a", "--size", "1Gi"},
                                                {"create", "a", "--image", "x"},
                                                {"create", "a", "--local", "--context", "c"},
-                                               {"create", "a", "--from-pool", "p"},
+                                               {"create", "a", "--local", "--from-pool", "p"},
                                                {"rbac"}}) {
     CAPTURE(words);
     CHECK_FALSE(misuse(words).failure.message.empty());

@@ -62,6 +62,15 @@ TEST_CASE("the example has every key, each at its default") {
   CHECK(file->gateway_host_key == defaults.gateway_host_key);
   CHECK(file->cluster.gateway_namespace == defaults.cluster.gateway_namespace);
   CHECK(file->cluster.gateway_pods == defaults.cluster.gateway_pods);
+  // What is said of a pod is noticed, also where it is the default.
+  std::size_t lines = 0;
+  for (auto at = text->find("\n  ", text->find("kubernetes:")); at != std::string::npos;
+       at = text->find("\n  ", at + 1)) {
+    ++lines;
+  }
+  CHECK(file->named.size() == lines);
+  CHECK(parse_spec_file("kubernetes: {egress: none}")->named == std::vector<std::string>{"egress"});
+  CHECK(parse_spec_file("keys: []")->named.empty());
 }
 
 TEST_CASE("a spec for a cluster") {

@@ -70,6 +70,60 @@ TEST_CASE("manifests: what a box with every setting is made of") {
   check_golden("box-full.yaml", rendered(full_spec()));
 }
 
+TEST_CASE("manifests: what a template with defaults, a pool of it and a claim are") {
+  const BoxName small = BoxName::parse("small").value();
+  const BoxName warm = BoxName::parse("warm").value();
+  check_golden("template-default.yaml", "---\n" + yaml_text(sandbox_template(small, "boxes", {})));
+  check_golden("template-full.yaml",
+               "---\n" + yaml_text(sandbox_template(small, "boxes", full_spec())));
+  OrderedJson claim = sandbox_claim(kName, "boxes", "warm", sample::kOtherKey);
+  claim.merge_patch(keys_part(in_claim("demo"), "boxes",
+                              {{sample::key(std::string(sample::kKey) + " anna@desk")}, {}, 7})
+                        .value());
+  check_golden("pool-and-claim.yaml", "---\n" + yaml_text(warm_pool(warm, "boxes", small, 3)) +
+                                          "---\n" + yaml_text(claim));
+}
+
+TEST_CASE("manifests: a template has nothing that a claim sets, and nothing of any box") {
+  const BoxName small = BoxName::parse("small").value();
+  const Json made = plain(sandbox_template(small, "boxes", {}));
+  for (const char* name : {kKeysAnnotation, kGenerationAnnotation, kRevokedAnnotation,
+                           kUserCaAnnotation, kHostKeyAnnotation}) {
+    CHECK(dump_json(made["spec"]["podTemplate"]["metadata"]).find(name) == std::string::npos);
+  }
+  CHECK(dump_json(made).find("secret") == std::string::npos);
+  CHECK(made["spec"]["service"] == true);
+  CHECK(made["spec"]["networkPolicyManagement"] == "Managed");
+  CHECK(made["spec"]["networkPolicy"]["ingress"] ==
+        Json::parse(R"([{"ports":[{"protocol":"TCP","port":2222}]}])"));
+  // The same door, but for where its host key is from.
+  const Json own = plain(sandbox(kName, "boxes", {}, sample::kOtherKey));
+  const Json pooled = plain(sandbox_of_template(small, "boxes", {}));
+  const Json& door = pooled["spec"]["podTemplate"]["spec"]["containers"][0];
+  CHECK(door["args"].back() == "--generate-host-key");
+  CHECK(door["securityContext"] ==
+        own["spec"]["podTemplate"]["spec"]["containers"][0]["securityContext"]);
+  CHECK(pooled["spec"]["podTemplate"]["spec"]["containers"][1] ==
+        own["spec"]["podTemplate"]["spec"]["containers"][1]);
+  CHECK(pooled["spec"]["podTemplate"] == made["spec"]["podTemplate"]);
+}
+
+TEST_CASE(
+    "manifests: a pool whose number is somebody else's does not say it, and a claim says nothing "
+    "that makes it a cold start") {
+  const BoxName small = BoxName::parse("small").value();
+  CHECK(warm_pool(kName, "b", small, std::nullopt)["spec"].size() == 1);
+  const OrderedJson claim = sandbox_claim(kName, "b", "warm", "");
+  CHECK_FALSE(claim["metadata"].contains("annotations"));
+  CHECK(claim["spec"].size() == 1);
+  const auto keys = keys_part(in_claim("demo"), "b", {{}, {}, 8});
+  REQUIRE(keys.ok());
+  const OrderedJson& written = (*keys)["spec"]["additionalPodMetadata"];
+  CHECK(written.size() == 1);
+  CHECK(written["annotations"][kKeysAnnotation] == "");
+  CHECK(written["annotations"][kGenerationAnnotation] == "8");
+}
+
 TEST_CASE("manifests: no path of a key is a subPath, and each secret file fits its reader") {
   const Json box = plain(sandbox(kName, "boxes", {}, sample::kOtherKey));
   const Json& pod = box["spec"]["podTemplate"]["spec"];

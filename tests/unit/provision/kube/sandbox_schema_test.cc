@@ -73,8 +73,8 @@ void check_schema(const Json& schema, const Json& value, const std::string& path
 }
 
 // The schema of one version of the kind, as its definition for clusters has it.
-Json schema_of(const std::string& version) {
-  const auto text = read_file_capped(AGENTBOX_CRDS "/agents.x-k8s.io_sandboxes.yaml", 4U << 20U);
+Json schema_of(const std::string& version, const std::string& kind) {
+  const auto text = read_file_capped(AGENTBOX_CRDS "/" + kind + ".yaml", 4U << 20U);
   REQUIRE(text.ok());
   const auto definition = yaml_to_json(*text);
   REQUIRE(definition.ok());
@@ -87,8 +87,9 @@ Json schema_of(const std::string& version) {
   return {};
 }
 
-std::vector<std::string> problems_of(const Json& box) {
-  const Json schema = schema_of("v1beta1");
+std::vector<std::string> problems_of(const Json& box,
+                                     const std::string& kind = "agents.x-k8s.io_sandboxes") {
+  const Json schema = schema_of("v1beta1", kind);
   std::vector<std::string> problems;
   check_schema(schema, box, "", problems);
   return problems;
@@ -103,4 +104,22 @@ TEST_CASE("manifests: a Sandbox fits the schema of its kind, to the last field")
   wrong["spec"]["podTemplate"]["spec"]["containers"][0]["imagePullPolice"] = "Always";
   wrong["spec"]["service"] = "true";
   CHECK(problems_of(wrong).size() == 2);
+}
+
+TEST_CASE("manifests: a template, a pool and a claim fit the schemas of their kinds") {
+  const std::string extension = "extensions.agents.x-k8s.io_";
+  const BoxName small = BoxName::parse("small").value();
+  CHECK(problems_of(plain(sandbox_template(small, "boxes", full_spec())),
+                    extension + "sandboxtemplates") == std::vector<std::string>{});
+  CHECK(problems_of(plain(sandbox_of_template(small, "boxes", full_spec()))) ==
+        std::vector<std::string>{});
+  CHECK(problems_of(plain(warm_pool(kName, "boxes", small, 3)), extension + "sandboxwarmpools") ==
+        std::vector<std::string>{});
+  OrderedJson claim = sandbox_claim(kName, "boxes", "warm", sample::kOtherKey);
+  claim.merge_patch(
+      keys_part(in_claim("demo"), "boxes", {{sample::key(sample::kKey)}, {}, 7}).value());
+  CHECK(problems_of(plain(claim), extension + "sandboxclaims") == std::vector<std::string>{});
+  Json wrong = plain(claim);
+  wrong["spec"]["sandboxTemplateRef"]["name"] = "small";
+  CHECK(problems_of(wrong, extension + "sandboxclaims").size() == 1);
 }
