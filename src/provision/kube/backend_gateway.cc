@@ -25,14 +25,6 @@ constexpr const char* kNoHost = "dry-run.invalid";
 
 NamedKey gateway_key(const PublicKey& key) { return NamedKey{key, kGatewayLabel}; }
 
-std::string joined(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) {
-    all += (all.empty() ? "" : "; ") + text;
-  }
-  return all;
-}
-
 Failure another_schema(const std::string& problems) {
   return Failure{
       Exit::kRefused, "the cluster does not keep a Pipe as it was sent: " + problems,
