@@ -4,7 +4,8 @@ and kube-router, in namespaces of their own.
 
     node.py up              starts it, from nothing, and waits until it takes pods
     node.py down            ends it, with all it ran, and removes what it kept
-    node.py run COMMAND...  runs a command inside its namespaces, where the API, the pods and their names are reached
+    node.py run COMMAND...  runs a command inside its namespaces, where the API, the pods and their names are reached:
+                            `node.py run kubectl get pods -A`
     node.py import TAR...   gives images to the node
     node.py show            says what runs
 
@@ -490,7 +491,9 @@ def main(words):
     if words[:1] in ([], ["-h"], ["--help"]):
         print(__doc__.strip())
     elif words[0] == "run" and len(words) > 1:
-        os.environ["AGENTBOX_CLUSTER_DIR"] = str(HOME)  # whatever the command's own HOME is
+        os.environ.update(
+            AGENTBOX_CLUSTER_DIR=str(HOME),  # whatever the command's own HOME is
+            KUBECONFIG=str(KUBECONFIG), PATH=f"{BIN}:{os.environ['PATH']}")
         os.execvp("nsenter", inside(*words[1:]))
     elif words[0] in commands:
         if os.geteuid() != 0:
