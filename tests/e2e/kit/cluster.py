@@ -49,6 +49,7 @@ REQUIRED = {
     "sandboxclaims": ("spec", "warmPoolRef", "name"),
     "sandboxwarmpools": ("spec", "sandboxTemplateRef", "name"),
 }
+TEMPLATE_HASH = "agents.x-k8s.io/sandbox-template-ref-hash"
 GROUP_NAMES = ("agents.x-k8s.io", "extensions.agents.x-k8s.io")
 
 
@@ -360,7 +361,8 @@ class Cluster:
             if keys:
                 pod["metadata"]["annotations"] = dict(template.get("metadata", {}).get("annotations", {}))
             pod["metadata"].setdefault("annotations", {})
-            pod["metadata"]["labels"] = dict(template.get("metadata", {}).get("labels", {}))
+            of_pool = {k: v for k, v in sandbox["metadata"].get("labels", {}).items() if k == TEMPLATE_HASH}
+            pod["metadata"]["labels"] = {**template.get("metadata", {}).get("labels", {}), **of_pool}
             if before != pod["metadata"]["annotations"] or ("pods", namespace, name) not in self.objects:
                 self._store("pods", namespace, name, pod)
                 self.kubelet(pod)

@@ -2,7 +2,7 @@
 take one. It does so with the oddities that it was seen to have."""
 import copy
 
-from kit.cluster import get_at, leaves
+from kit.cluster import TEMPLATE_HASH, get_at, leaves
 
 MANAGER = "agent-sandbox-controller"
 SUFFIXES = ["x9f2k", "b7k1d", "q3m8z", "t5w4c", "h2n6v", "r8p0j", "d1s7g", "k4y9b"]
@@ -41,7 +41,22 @@ class Pools:
         with self.cluster.changed:
             self.claim(namespace, name)
 
+    def policy(self, namespace, name):
+        """One policy for all boxes of a template: what it says, or else what lets in a router and nobody else."""
+        template = self.cluster.objects["sandboxtemplates", namespace, name]
+        called = ("networkpolicies", namespace, f"{name}-network-policy")
+        if template["spec"].get("networkPolicyManagement") == "Unmanaged":
+            return self.cluster._delete(*called)
+        rules = template["spec"].get("networkPolicy") or {"ingress": [{"from": [{"podSelector": {"app": "sandbox-router"}}]}]}
+        spec = {"podSelector": {"matchLabels": {TEMPLATE_HASH: f"hash-of-{name}"}}, "policyTypes": ["Ingress", "Egress"],
+                "ingress": rules.get("ingress", []), "egress": rules.get("egress", [])}
+        if get_at(self.cluster.objects.get(called, {}), ("spec",)) != spec:
+            self.cluster._store(*called, {"metadata": {}, "spec": spec})
+        return None
+
     def reconcile(self, plural, namespace, name):
+        if plural == "sandboxtemplates":
+            self.policy(namespace, name)
         if plural == "sandboxwarmpools":
             self.fill(namespace, name)
         elif plural == "sandboxclaims":
@@ -59,7 +74,8 @@ class Pools:
     def make(self, namespace, name, template, owner):
         blueprint = {key: copy.deepcopy(value) for key, value in template["spec"].items()
                      if key in ("podTemplate", "volumeClaimTemplates", "service")}
-        value = {"metadata": {"ownerReferences": [owner]}, "spec": {**blueprint, "operatingMode": "Running"}}
+        labels = {TEMPLATE_HASH: f"hash-of-{template['metadata']['name']}"}
+        value = {"metadata": {"ownerReferences": [owner], "labels": labels}, "spec": {**blueprint, "operatingMode": "Running"}}
         self.cluster.owners["sandboxes", namespace, name] = {path: {MANAGER} for path in leaves({"spec": value["spec"]})}
         self.cluster._store("sandboxes", namespace, name, value)
 
