@@ -462,6 +462,7 @@ def test_an_owner_only_where_the_cluster_heeds_it(cluster, pod, folder, piper):
     assert "ownerReferences" not in cluster.get("secrets", "demo-upstream", GATEWAY_NAMESPACE)["metadata"]
     done(cluster, "delete", "demo", "--kubernetes")
     assert cluster.names("pipes") == [] and cluster.names("secrets") == []
+    piper.namespace = NAMESPACE
     create(cluster, "demo", *piper_words(piper, NAMESPACE))
     uid = cluster.get("sandboxes", "demo")["metadata"]["uid"]
     for object_ in (the_pipe(cluster, NAMESPACE), cluster.get("secrets", "demo-upstream", NAMESPACE)):
