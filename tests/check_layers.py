@@ -34,7 +34,7 @@ EDGE_HEADERS = re.compile(
 # Nothing waits by it; deadlines and ages are the steady clock's.
 WALL_CLOCK = re.compile(r"\btime\(nullptr\)|\bsystem_clock\b|\bCLOCK_REALTIME\b|\bgettimeofday\(")
 TELLS_DATES = re.compile(
-    r"sshd/(monitor\w*|connection|audit_sink|isolation_file)\.cc|agentbox/(spawner|job_folder)\.cc|provision/(audit_log|certificates|doctor|audit/command|audit/gather)\.cc"
+    r"sshd/(monitor\w*|connection|audit_sink|isolation_file)\.cc|agentbox/(spawner|job_folder)\.cc|provision/(kube/gc|audit_log|certificates|doctor|audit/command|audit/gather)\.cc"
 )
 
 HEAD = re.compile(r"// (pure|edge): \S")

@@ -30,12 +30,17 @@ class Backend {
   };
   [[nodiscard]] virtual Answer<Changed> create(const BoxName& name,
                                                const CreateOptions& options) const = 0;
+  /// What create() would do, as far as it can be told without doing it: what would be refused is,
+  /// and nothing is changed. The report says so in `dry_run` and `exists`.
+  [[nodiscard]] virtual Answer<Report> try_create(const BoxName& name,
+                                                  const CreateOptions& options) const = 0;
   [[nodiscard]] virtual Answer<Changed> suspend(const BoxName& name) const = 0;
   [[nodiscard]] virtual Answer<Changed> resume(const BoxName& name) const = 0;
 
   struct Removed {
     bool changed = false;
     std::string kept_workspace;  ///< where it lies, where it was to be kept
+    std::string to_remove = {};  ///< the command that takes away what was kept, where it needs one
   };
   [[nodiscard]] virtual Answer<Removed> remove(const BoxName& name, bool keep_workspace) const = 0;
 

@@ -26,6 +26,10 @@ Report removed_report(const BoxName& name, const Backend::Removed& removed) {
     report.json["workspace"] = removed.kept_workspace;
     report.text += "its workspace is kept in " + removed.kept_workspace + "\n";
   }
+  if (!removed.to_remove.empty()) {
+    report.json["to_remove"] = removed.to_remove;
+    report.text += "to remove it: " + removed.to_remove + "\n";
+  }
   return report;
 }
 
@@ -54,6 +58,9 @@ Report handoff_report(const BoxView& view, Format format) {
 }  // namespace
 
 Answer<Report> BackendCommands::operator()(const Create& command) const {
+  if (command.dry_run) {
+    return any_.try_create(command.name, command.options);
+  }
   AB_TRY(done, any_.create(command.name, command.options));
   return said(done,
               done.view.not_checked.empty() ? "is made, running and proven" : "is made and running",

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "provision/kube/guard.h"
 
 namespace agentbox::provision {
 namespace {
@@ -27,8 +28,8 @@ constexpr const char* kFooter =
     "             AGENTBOX_PROGRAMS    folder of agentbox-sshd and agent-box (default: beside "
     "this)\n"
     "             KUBECONFIG           as kubectl has it\n"
-    "With --kubernetes there are create, status, list, handoff, suspend, resume, rotate, revoke\n"
-    "(without --evict), ca trust, delete, template and pool so far.\n"
+    "With --kubernetes there are create, status, list, handoff, verify, call, pull, push, logs,\n"
+    "doctor, suspend, resume, rotate, revoke, ca trust, delete, gc, template and pool.\n"
     "A local box has no CPU, memory, disk or network limit of its own.";
 
 struct FormatName {
@@ -110,6 +111,10 @@ struct Words {
   std::string pool_template;
   std::optional<BoxName> from_template;  ///< that, once it has passed its grammar
   std::optional<std::uint64_t> replicas;
+  bool dry_run = false;
+  std::vector<std::string> guards;
+  std::string controller = kube::kControllerAccount;
+  std::string older_than = "1h";
 };
 
 Misused misuse(std::string message, Output output, std::string next = {}) {
@@ -210,6 +215,27 @@ void add_create_options(CLI::App& app, Words& words) {
   app.add_option("--size", words.create.size,
                  "In a cluster: size of the volume with workspace, home and /tmp (default: 1Gi)")
       ->type_name("AMOUNT");
+  app.add_option("--runtime-class", words.create.runtime_class,
+                 "In a cluster: what runs the pod, such as gvisor (default: the cluster's own)")
+      ->type_name("CLASS");
+  app.add_option("--egress", words.create.egress,
+                 "In a cluster: what the box may reach: none (default), dns, internet or list")
+      ->type_name("CHOICE")
+      ->check(CLI::IsMember({"none", "dns", "internet", "list"}));
+  app.add_option("--egress-to", words.create.egress_to,
+                 "In a cluster: an address range that the box may reach (list); may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("RANGE");
+  app.add_flag("--retain-data", words.create.retain_data,
+               "In a cluster: the volume is an object of its own and outlives the box");
+  app.add_option("--label", words.create.labels,
+                 "In a cluster: KEY=VALUE for the Sandbox and its pod; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("PAIR");
+  app.add_option("--annotation", words.create.annotations,
+                 "In a cluster: KEY=VALUE for the Sandbox and its pod; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("PAIR");
 }
 
 const std::vector<std::pair<std::string, PoolAction>> kPoolActions = {
@@ -237,15 +263,18 @@ std::string is_serial(const std::string& number) {
   return parse_decimal(number).ok() ? "" : "a serial is a decimal number below 2^64";
 }
 
-constexpr std::array<Entry, 26> kEntries = {{
+constexpr std::array<Entry, 27> kEntries = {{
     {"create", "Make a box, start it and prove its key; an equal box that exists is reported",
      false,
      [](CLI::App& app, Words& words) {
        add_name(app, words);
        add_create_options(app, words);
+       app.add_flag("--dry-run", words.dry_run,
+                    "Change nothing: refuse what would be refused, in a cluster by its own checks, "
+                    "and print what would be made");
      },
      [](const Words& words) -> Command {
-       return Create{*words.box, words.create};
+       return Create{*words.box, words.create, words.dry_run};
      }},
     {"status", "Show one box", false, add_name,
      [](const Words& words) -> Command { return ShowStatus{*words.box}; }},
@@ -501,13 +530,40 @@ constexpr std::array<Entry, 26> kEntries = {{
                          : words.shell == "zsh" ? Shell::kZsh
                                                 : Shell::kFish};
      }},
-    {"render", "Print the objects that create --kubernetes makes, without the private key", false,
+    {"render",
+     "Print the objects that create --kubernetes makes, without the private key; or with --guard "
+     "the admission policy that lets nobody else change who may enter boxes",
+     false,
      [](CLI::App& app, Words& words) {
-       add_name(app, words);
+       app.add_option("NAME", words.name, "The box; left out with --guard");
        add_create_options(app, words);
+       app.add_option("--guard", words.guards,
+                      "An account that may change who may enter boxes, as the cluster names it: "
+                      "NAMESPACE:NAME of a service account, or a user; may be repeated")
+           ->allow_extra_args(false)
+           ->type_name("ACCOUNT");
+       app.add_option("--controller", words.controller,
+                      "with --guard: the agent-sandbox controller's account")
+           ->capture_default_str()
+           ->type_name("ACCOUNT");
      },
      [](const Words& words) -> Command {
-       return Render{*words.box, words.create};
+       return words.guards.empty() ? Command(Render{*words.box, words.create})
+                                   : Command(RenderGuard{words.guards, words.controller});
+     }},
+    {"gc",
+     "Remove what half-made or half-removed boxes have left in a cluster: policies and host keys "
+     "without a Sandbox. Volumes that outlive their box are kept",
+     false,
+     [](CLI::App& app, Words& words) {
+       app.add_option("--older-than", words.older_than,
+                      "Only what is older: 90s, 10m, 2h, 7d. Younger, it may be just being made")
+           ->capture_default_str()
+           ->type_name("AGE");
+       app.add_flag("--dry-run", words.dry_run, "Say what would be removed, and remove nothing");
+     },
+     [](const Words& words) -> Command {
+       return Gc{words.older_than, words.dry_run};
      }},
     {"preflight", "Find out what a cluster lacks for boxes; nothing is changed", false,
      [](CLI::App&, Words&) {}, [](const Words&) -> Command { return Preflight{}; }},
@@ -584,8 +640,8 @@ void add_cluster_options(CLI::App& app, Words& words) {
       ->type_name("RULE");
   app.add_flag(
       "--port-forward", words.cluster.port_forward,
-      "Prove the keys through the cluster's port-forward: for a box that cannot be reached "
-      "from here (needs the rights of `rbac port-forward`)");
+      "Reach the box through the cluster's port-forward, from outside the cluster (needs the "
+      "rights of `rbac port-forward`)");
 }
 
 void declare(CLI::App& app, Words& words) {
@@ -627,7 +683,19 @@ bool is_for_cluster(const std::string& command, const Words& words) {
   return words.cluster_flag || !asked.overrides.context.empty() || !asked.overrides.ns.empty() ||
          !asked.kubeconfig.empty() || !asked.exec_plugins.empty() || asked.port_forward ||
          !words.create.pool.empty() || command == "preflight" || command == "rbac" ||
-         command == "render" || is_of_pools(command);
+         command == "render" || command == "gc" || is_of_pools(command);
+}
+
+// The first option given that only a box in a cluster has; empty: none was.
+std::string first_cluster_option(const CLI::App& command) {
+  for (const char* name : {"--image", "--size", "--runtime-class", "--egress", "--egress-to",
+                           "--retain-data", "--label", "--annotation"}) {
+    const CLI::Option* option = command.get_option_no_throw(name);
+    if (option != nullptr && option->count() != 0) {
+      return name;
+    }
+  }
+  return {};
 }
 
 // Words that do not go together.
@@ -749,9 +817,9 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
   if (auto problem = pool_problem(chosen, words)) {
     return misuse(*problem, output);
   }
-  if (!in_cluster && !(words.create.image.empty() && words.create.size.empty())) {
-    return misuse("--image and --size are for a box in a cluster", output,
-                  "add --kubernetes, or leave them out");
+  if (const std::string given = first_cluster_option(chosen); !in_cluster && !given.empty()) {
+    return misuse(given + " is for a box in a cluster", output,
+                  "add --kubernetes, or leave it out");
   }
   if (!in_cluster && !words.create.gateway.empty()) {
     return misuse("--gateway is for a box in a cluster", output,
@@ -775,8 +843,12 @@ std::variant<Invocation, Shown, Misused> build(const CLI::App& app, Words& words
     return misuse(*problem, output);
   }
   const std::string& given = words.named_box.empty() ? words.name : words.named_box;
+  const bool guards = chosen.get_name() == "render" && !words.guards.empty();
+  if (guards && !given.empty()) {
+    return misuse("render --guard is for all boxes, and takes no NAME", output);
+  }
   const bool all_boxes =
-      (chosen.get_name() == "audit" || is_of_pools(chosen.get_name())) && given.empty();
+      guards || ((chosen.get_name() == "audit" || is_of_pools(chosen.get_name())) && given.empty());
   if (!all_boxes && (chosen.get_option_no_throw("NAME") != nullptr || !words.named_box.empty())) {
     auto name = BoxName::parse(given);
     if (!name.ok()) {

@@ -52,11 +52,19 @@ struct CreateOptions {
   std::vector<std::string> user_ca_files = {};  ///< --user-ca: CAs whose certificates are taken
   std::string pool = {};                        ///< --from-pool, in a cluster
   std::uint64_t wait_seconds = kDefaultWaitSeconds;  ///< --wait, with a pool
+  // In a cluster.
+  std::string runtime_class = {};             ///< --runtime-class
+  std::string egress = {};                    ///< --egress
+  std::vector<std::string> egress_to = {};    ///< --egress-to
+  bool retain_data = false;                   ///< --retain-data
+  std::vector<std::string> labels = {};       ///< --label
+  std::vector<std::string> annotations = {};  ///< --annotation
 };
 
 struct Create {
   BoxName name;
   CreateOptions options;
+  bool dry_run = false;
 };
 struct ShowStatus {
   BoxName name;
@@ -173,6 +181,16 @@ struct Render {
   BoxName name;
   CreateOptions options;
 };
+/// The admission policy that lets ACCOUNTS alone change who may enter boxes; no cluster is asked.
+struct RenderGuard {
+  std::vector<std::string> accounts;
+  std::string controller;
+};
+/// Removes what half-made or half-removed boxes of a cluster have left.
+struct Gc {
+  std::string older_than;  ///< 90s, 10m, 2h, 7d
+  bool dry_run = false;
+};
 /// What a cluster lacks for boxes.
 struct Preflight {};
 /// What a cluster's warm pools are made from, and how many pods wait.
@@ -200,7 +218,7 @@ struct ShowRole {
 using Command = std::variant<Create, ShowStatus, List, Handoff, Suspend, Resume, Verify, Delete,
                              Call, Logs, Rotate, Revoke, CaInit, CaSign, CaTrust, Pull, Push,
                              Doctor, Audit, AuditLog, Completion, Manual, Supervise, Render,
-                             Preflight, ShowRole, TemplateCommand, PoolCommand>;
+                             RenderGuard, Gc, Preflight, ShowRole, TemplateCommand, PoolCommand>;
 
 struct Invocation {
   Command command;

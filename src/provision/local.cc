@@ -188,6 +188,21 @@ Answer<BoxView> LocalBackend::view(const BoxName& name, bool probe) const {
   return look(record, probe);
 }
 
+Answer<Report> LocalBackend::try_create(const BoxName& name, const CreateOptions& options) const {
+  AB_TRY(wanted, read_wanted_box(options));
+  AB_CHECK(check_create(name, wanted));
+  AB_TRY(record, store_.load(name));
+  Report report;
+  report.json["name"] = name.text();
+  report.json["backend"] = "local";
+  report.json["dry_run"] = true;
+  report.json["exists"] = record.has_value();
+  report.text = record ? "box " + name.text() + " exists already; nothing would be changed\n"
+                       : "box " + name.text() + " would be made in " + store_.paths(name).box +
+                             "; nothing was changed\n";
+  return report;
+}
+
 Answer<Contact> LocalBackend::contact(const BoxName& name) const {
   AB_TRY(record, store_.load_existing(name));
   return contact_here(record);

@@ -26,6 +26,8 @@ class LocalBackend final : public Backend {
 
   [[nodiscard]] Answer<Changed> create(const BoxName& name,
                                        const CreateOptions& options) const override;
+  [[nodiscard]] Answer<Report> try_create(const BoxName& name,
+                                          const CreateOptions& options) const override;
   [[nodiscard]] Answer<Changed> suspend(const BoxName& name) const override;
   [[nodiscard]] Answer<Changed> resume(const BoxName& name) const override;
 

@@ -64,6 +64,8 @@ class Runner : public BackendCommands {
   }
   // These never get here: they are about a cluster alone.
   Answer<Report> operator()(const Render&) const { return Report{}; }
+  Answer<Report> operator()(const RenderGuard&) const { return Report{}; }
+  Answer<Report> operator()(const Gc&) const { return Report{}; }
   Answer<Report> operator()(const Preflight&) const { return Report{}; }
   Answer<Report> operator()(const ShowRole&) const { return Report{}; }
   Answer<Report> operator()(const TemplateCommand&) const { return Report{}; }
@@ -106,6 +108,9 @@ Answer<Report> carry_out(const Invocation& invocation) {
   const std::string ns = invocation.cluster ? invocation.cluster->overrides.ns : "";
   if (const auto* shown = std::get_if<Render>(&invocation.command)) {
     return kube::render(*shown, ns);
+  }
+  if (const auto* shown = std::get_if<RenderGuard>(&invocation.command)) {
+    return kube::render_guard(*shown);
   }
   if (const auto* shown = std::get_if<ShowRole>(&invocation.command)) {
     return kube::show_role(*shown, ns);

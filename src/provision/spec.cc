@@ -76,6 +76,26 @@ Answer<std::string> resolved_folder(const std::string& path) {
   return folder;
 }
 
+void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+// --egress-to alone means a list.
+Done take_cluster_flags(const CreateOptions& options, kube::KubeSpec& spec) {
+  if (!options.runtime_class.empty()) {
+    spec.runtime_class = options.runtime_class;
+  }
+  if (!options.egress.empty() || !options.egress_to.empty()) {
+    AB_TRY(egress, kube::parse_egress(options.egress.empty() ? "list" : options.egress));
+    spec.egress = egress;
+    spec.egress_to = options.egress_to;
+  }
+  spec.retain_data = spec.retain_data || options.retain_data;
+  append(spec.labels, options.labels);
+  append(spec.annotations, options.annotations);
+  return {};
+}
+
 void add_once(std::vector<NamedKey>& keys, const NamedKey& entry) {
   const bool there = std::any_of(keys.begin(), keys.end(), [&](const NamedKey& other) {
     return other.key.blob() == entry.key.blob();
@@ -136,6 +156,7 @@ Answer<WantedBox> read_wanted_box(const CreateOptions& given) {
     wanted.cluster.size = options.size;
     wanted.cluster_settings.emplace_back("size");
   }
+  AB_CHECK(take_cluster_flags(options, wanted.cluster));
   for (const std::string& file : options.key_files) {
     AB_TRY(keys, read_public_keys(file, true));
     for (const NamedKey& entry : keys) {

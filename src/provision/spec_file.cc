@@ -31,6 +31,9 @@ Status read_cluster(YamlMap map, kube::KubeSpec& spec) {
   map.texts("egress_to", spec.egress_to);
   map.text("gateway_namespace", spec.gateway_namespace);
   map.text("gateway_pods", spec.gateway_pods);
+  map.boolean("retain_data", spec.retain_data);
+  map.texts("labels", spec.labels);
+  map.texts("annotations", spec.annotations);
   AB_CHECK(map.finish());
   AB_TRY(parsed, kube::parse_egress(egress));
   spec.egress = parsed;

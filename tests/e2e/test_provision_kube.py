@@ -83,7 +83,8 @@ def test_preflight_says_what_a_cluster_has(cluster):
     result = provision(cluster, "preflight")
     assert result.returncode == 6
     report = json.loads(result.stdout)
-    assert [check["ok"] for check in report["checks"]] == [True, False, False], report
+    assert [check["ok"] for check in report["checks"]] == [True, False, False, True], report
+    assert "create (create secrets)" in report["checks"][3]["detail"] and "status" not in report["checks"][3]["detail"]
     assert "v1alpha1" in report["checks"][1]["detail"] and "create secrets" in report["checks"][2]["detail"]
 
 
@@ -607,3 +608,107 @@ def test_render_and_rbac_need_no_cluster(folder):
     role = json.loads(ok(programs.provision("rbac", "status", "--output", "json")).stdout)
     assert role["kind"] == "Role" and role["rules"][0]["verbs"] == ["get"]
     assert programs.provision("rbac", "fly").returncode == 2
+
+
+# What a box is made with
+
+
+def test_a_dry_run_asks_the_cluster_and_changes_nothing(cluster):
+    said = create(cluster, "demo", "--dry-run", "--retain-data")
+    assert said["dry_run"] and not said["exists"] and said["namespace"] == NAMESPACE
+    assert [one["kind"] for one in said["objects"]] == ["NetworkPolicy", "Secret", "PersistentVolumeClaim", "Sandbox"]
+    tried = [one for one in cluster.made() if one[0] in ("POST", "PATCH")]
+    assert len(tried) == 4 and all("dryRun=All" in one[1] for one in tried)
+    assert not cluster.objects and not list(cluster.folder.glob("state/**/box.json"))
+    cluster.fail("POST", "secrets.*dryRun=All", lambda handler: handler.reply(403, {"kind": "Status", "message": "quota"}))
+    assert "quota" in refused(7, cluster, "create", "demo", "--kubernetes", "--dry-run")
+    create(cluster)
+    before = len(changes(cluster))
+    assert create(cluster, "demo", "--dry-run")["exists"]
+    assert "another one" in refused(4, cluster, "create", "demo", "--kubernetes", "--dry-run", "--image", "x:1")
+    assert len(changes(cluster)) == before
+
+
+def test_labels_and_annotations_of_a_users_own(cluster, folder):
+    create(cluster, "demo", "--label", "team=blue", "--annotation", "example.org/why=a test, mostly")
+    sandbox, pod = cluster.get("sandboxes", "demo"), cluster.get("pods", "demo")
+    for value in (sandbox, sandbox["spec"]["podTemplate"], pod):
+        assert value["metadata"]["labels"]["team"] == "blue"
+        assert value["metadata"]["labels"]["agentbox.internal/box"] == "demo"
+    assert sandbox["metadata"]["annotations"]["example.org/why"] == "a test, mostly"
+    assert annotation(cluster, "demo")
+    before = len(cluster.made())
+    for words in (("--annotation", "agents.x-k8s.io/pod-name=billing-0"), ("--label", "agents.x-k8s.io/x=y"),
+                  ("--label", "agentbox.internal/box=other"), ("--annotation", "agentbox.internal/authorized-keys=x"),
+                  ("--label", "app.kubernetes.io/managed-by=me"), ("--label", "x")):
+        refused(2, cluster, "create", "next", "--kubernetes", *words)
+    (folder / "spec.yaml").write_text('kubernetes: {labels: ["agents.x-k8s.io/x=y"]}\n')
+    refused(2, cluster, "create", "next", "--kubernetes", "-f", folder / "spec.yaml")
+    assert len(cluster.made()) == before
+
+
+def test_a_volume_that_outlives_its_box(cluster):
+    create(cluster, "demo", "--retain-data", "--size", "2Gi")
+    claim = cluster.get("persistentvolumeclaims", "demo-data")
+    assert claim["spec"]["resources"]["requests"]["storage"] == "2Gi" and not claim["metadata"].get("ownerReferences")
+    sandbox = cluster.get("sandboxes", "demo")
+    assert "volumeClaimTemplates" not in sandbox["spec"]
+    assert {"name": "data", "persistentVolumeClaim": {"claimName": "demo-data"}} in sandbox["spec"]["podTemplate"]["spec"]["volumes"]
+    gone = done(cluster, "delete", "demo", "--kubernetes", "--keep-workspace")
+    assert gone["changed"] and "demo-data" in gone["workspace"]
+    assert gone["to_remove"] == f"kubectl --namespace {NAMESPACE} delete pvc demo-data"
+    assert cluster.names("persistentvolumeclaims") == ["demo-data"] and cluster.names("sandboxes") == []
+    create(cluster, "demo", "--retain-data", "--size", "2Gi")
+    assert "to_remove" in done(cluster, "delete", "demo", "--kubernetes")
+    create(cluster, "other")
+    assert "--retain-data" in refused(2, cluster, "delete", "other", "--kubernetes", "--keep-workspace")
+    assert cluster.names("sandboxes") == ["other"]
+
+
+def test_flags_of_egress_and_runtime_class(cluster):
+    create(cluster, "demo", "--runtime-class", "gvisor", "--egress-to", "192.0.2.0/24", "--egress-to", "2001:db8::/32")
+    assert cluster.get("sandboxes", "demo")["spec"]["podTemplate"]["spec"]["runtimeClassName"] == "gvisor"
+    rules = cluster.get("networkpolicies", "agentbox-demo")["spec"]["egress"]
+    assert [peer["ipBlock"]["cidr"] for peer in rules[-1]["to"]] == ["192.0.2.0/24", "2001:db8::/32"]
+    assert create(cluster, "two", "--egress", "dns")["egress"] == "dns"
+    refused(2, cluster, "create", "three", "--kubernetes", "--egress", "dns", "--egress-to", "192.0.2.0/24")
+    refused(2, cluster, "create", "three", "--egress", "dns")
+
+
+def policy_of(name, made, label=None):
+    return {"metadata": {"name": f"agentbox-{name}", "creationTimestamp": made, "labels": {
+        "app.kubernetes.io/managed-by": "agentbox-provision", "agentbox.internal/box": label or name}}, "spec": {}}
+
+
+def secret_of(name, **labels):
+    return {"metadata": {"name": f"{name}-hostkey", "labels": {
+        "app.kubernetes.io/managed-by": "agentbox-provision", "agentbox.internal/box": name, **labels}}, "data": {}}
+
+
+def test_gc_removes_what_no_box_has_any_more(cluster):
+    create(cluster)
+    cluster.edit("networkpolicies", "agentbox-demo", lambda value: value["metadata"].update(creationTimestamp="2020-01-01T00:00:00Z"))
+    old = "2020-01-01T00:00:00Z"
+    for name in ("left", "running", "fresh", "foreign"):
+        cluster.put("networkpolicies", policy_of(name, "2999-01-01T00:00:00Z" if name == "fresh" else old))
+        cluster.put("secrets", secret_of(name))
+    cluster.put("networkpolicies", policy_of("strange", old, label="left"))
+    cluster.put("secrets", {"metadata": {"name": "foreign-hostkey"}, "data": {}})
+    cluster.put("pods", {"metadata": {"name": "running", "labels": policy_of("running", old)["metadata"]["labels"]}, "spec": {}})
+    before = len(changes(cluster))
+    seen = done(cluster, "gc", "--dry-run")
+    assert [one for one in changes(cluster)[before:] if one[0] != "PATCH"] == []
+    assert done(cluster, "gc")["removed"] == seen["removed"] == [
+        "NetworkPolicy agentbox-foreign", "Secret left-hostkey", "NetworkPolicy agentbox-left"]
+    assert seen["too_young"] == 1
+    assert cluster.names("networkpolicies") == ["agentbox-demo", "agentbox-fresh", "agentbox-running", "agentbox-strange"]
+    assert cluster.names("secrets") == ["demo-hostkey", "foreign-hostkey", "fresh-hostkey", "running-hostkey"]
+    assert done(cluster, "gc")["removed"] == []
+    refused(2, cluster, "gc", "--older-than", "soon")
+
+
+def test_a_guard_is_rendered_without_a_cluster(folder):
+    made = json.loads(ok(programs.provision("render", "--guard", "boxes:provisioner", "--output", "json")).stdout)["items"]
+    assert {one["kind"] for one in made} == {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    assert "system:serviceaccount:boxes:provisioner" in json.dumps(made)
+    assert programs.provision("render", "--guard", "it's").returncode == 2

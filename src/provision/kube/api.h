@@ -31,6 +31,7 @@ inline constexpr Resource kPods{"v1", "Pod", "pods"};
 inline constexpr Resource kNetworkPolicies{"networking.k8s.io/v1", "NetworkPolicy",
                                            "networkpolicies"};
 inline constexpr Resource kPipes{"sshpiper.com/v1beta1", "Pipe", "pipes"};
+inline constexpr Resource kVolumeClaims{"v1", "PersistentVolumeClaim", "persistentvolumeclaims"};
 inline constexpr Resource kAccessReviews{"authorization.k8s.io/v1", "SelfSubjectAccessReview",
                                          "selfsubjectaccessreviews"};
 

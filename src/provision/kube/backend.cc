@@ -16,9 +16,11 @@
 #include "provision/keys.h"
 #include "provision/kube/door_log.h"
 #include "provision/kube/manifests.h"
+#include "provision/kube/pipe.h"
 #include "provision/kube/pod_wait.h"
 #include "provision/kube/pool_facts.h"
 #include "provision/kube/surroundings.h"
+#include "provision/kube/yaml_text.h"
 #include "provision/proof.h"
 
 namespace agentbox::provision::kube {
@@ -118,6 +120,31 @@ BoxRecord record_of(const BoxName& name, const SandboxFacts& facts) {
     }
   }
   return record;
+}
+
+Result<std::vector<OrderedJson>> objects_of(const BoxName& name, const std::string& ns,
+                                            const KubeSpec& spec, const WantedBox& wanted) {
+  const std::string unknown = "made at create";
+  OrderedJson box = sandbox(name, ns, spec, unknown);
+  const bool piped = spec.gateway.kind == GatewayKind::kSshpiper;
+  AB_TRY(keys,
+         sandbox_keys(
+             name, ns,
+             {piped ? std::vector<NamedKey>() : wanted.keys, {}, 1, wanted.spec.authorities}));
+  box.merge_patch(keys);
+  std::vector<OrderedJson> objects = {network_policy(name, ns, spec),
+                                      host_key_secret(name, ns, unknown, "")};
+  if (spec.retain_data) {
+    objects.push_back(retained_claim(name, ns, spec));
+  }
+  objects.push_back(std::move(box));
+  if (piped) {
+    objects.push_back(upstream_secret(name, ns, spec.gateway.ns, unknown, ""));
+    objects.push_back(
+        pipe({name, ns, "", spec.gateway, name.text() + "." + ns + ".svc.cluster.local", unknown,
+              unknown, wanted.keys}));
+  }
+  return objects;
 }
 
 BoxRecord record_of(const BoxName& name, const SandboxFacts& facts,
@@ -241,8 +268,13 @@ Answer<std::vector<NamedKey>> KubeBackend::settle_keys(const BoxName& name, cons
   return std::vector<NamedKey>{std::move(key)};
 }
 
-// The cluster's own checks and policies on both objects, before either exists.
+// The cluster's own checks and policies on the objects, before any of them exists.
 Done KubeBackend::try_out(const BoxName& name, const KubeSpec& spec) const {
+  if (spec.retain_data) {
+    AB_TRY(claim, client_->apply(kVolumeClaims, retained_claim(name, client_->ns(), spec),
+                                 kBaseManager, true));
+    static_cast<void>(claim);
+  }
   AB_TRY(policy, client_->apply(kNetworkPolicies, network_policy(name, client_->ns(), spec),
                                 kBaseManager, true));
   AB_TRY(box, client_->apply(kSandboxes, sandbox(name, client_->ns(), spec, "dry-run"),
@@ -281,6 +313,11 @@ Done KubeBackend::make(const BoxName& name, const KubeSpec& spec, const WantedBo
   AB_CHECK(
       replace_file(store_.paths(name).known_hosts, known_hosts_text(name.text(), host_key), 0600));
   AB_CHECK(pin_gateway(name, spec.gateway));
+  if (spec.retain_data) {
+    log::info("volume that outlives the box", {{"name", data_name(name)}});
+    AB_TRY(claim, client_->apply(kVolumeClaims, retained_claim(name, ns, spec), kBaseManager));
+    static_cast<void>(claim);
+  }
   log::info("sandbox", {{"name", name.text()}, {"namespace", ns}});
   AB_TRY(box, client_->apply(kSandboxes, sandbox(name, ns, spec, host_key), kBaseManager));
   OrderedJson owner;
@@ -625,6 +662,65 @@ Answer<std::vector<BoxView>> KubeBackend::views() const {
   return views;
 }
 
+// The box of that name where there is one already. It must be the one that is asked for.
+Answer<std::optional<SandboxFacts>> KubeBackend::find_same(const BoxName& name,
+                                                           const KubeSpec& spec,
+                                                           const WantedBox& wanted) const {
+  AB_TRY(live, client_->find(kSandboxes, name.text()));
+  AB_TRY(claim, find_claim(name));
+  if (claim) {
+    return another_box(name, {"it is a claim on the pool " + pool_of_claim(*claim)});
+  }
+  if (!live) {
+    return std::optional<SandboxFacts>();
+  }
+  AB_TRY(facts, read_sandbox(*live, name, client_->ns()));
+  AB_CHECK(look_at_pipe(name, facts));
+  const auto found = differences_of(name, client_->ns(), spec, wanted, facts, *live);
+  if (!found.empty()) {
+    return another_box(name, found);
+  }
+  if (facts.being_deleted) {
+    return Failure{Exit::kUnreachable, "an earlier box " + name.text() + " is still being removed",
+                   "run the command again in a moment"};
+  }
+  return std::optional<SandboxFacts>(std::move(facts));
+}
+
+Answer<Report> KubeBackend::try_create(const BoxName& name, const CreateOptions& options) const {
+  if (!options.pool.empty()) {
+    return Failure{Exit::kUsage, "--dry-run is not for boxes of pools: a claim is all that is made",
+                   "render prints that claim; template apply tries what the pool's pods are"};
+  }
+  AB_TRY(wanted, read_wanted_box(options));
+  AB_TRY(spec, kube_spec_of(options, wanted));
+  AB_CHECK(check_served(kSandboxes));
+  AB_TRY(existing, find_same(name, spec, wanted));
+  if (!existing) {
+    AB_CHECK(check_gateway(name, spec));
+    AB_CHECK(try_out(name, spec));
+    AB_TRY(secret,
+           client_->create(kSecrets, host_key_secret(name, client_->ns(), "dry-run", "dry-run"),
+                           kBaseManager, true));
+    static_cast<void>(secret);
+  }
+  Report report;
+  report.json["name"] = name.text();
+  report.json["backend"] = "kubernetes";
+  report.json["namespace"] = client_->ns();
+  report.json["dry_run"] = true;
+  report.json["exists"] = existing.has_value();
+  AB_TRY(objects, objects_of(name, client_->ns(), spec, wanted));
+  report.json["objects"] = objects;
+  for (const OrderedJson& object : objects) {
+    report.text += "---\n" + yaml_text(object);
+  }
+  log::info(existing ? "the box exists already; nothing would be changed"
+                     : "the cluster would take all of these; nothing was changed",
+            {{"name", name.text()}});
+  return report;
+}
+
 Answer<Backend::Changed> KubeBackend::create(const BoxName& name,
                                              const CreateOptions& options) const {
   if (!options.pool.empty()) {
@@ -633,26 +729,8 @@ Answer<Backend::Changed> KubeBackend::create(const BoxName& name,
   AB_TRY(wanted, read_wanted_box(options));
   AB_TRY(spec, kube_spec_of(options, wanted));
   AB_CHECK(check_served(kSandboxes));
-  AB_TRY(live, client_->find(kSandboxes, name.text()));
-  AB_TRY(claim, find_claim(name));
-  if (claim) {
-    return another_box(name, {"it is a claim on the pool " + pool_of_claim(*claim)});
-  }
-  std::optional<SandboxFacts> existing;
-  if (live) {
-    AB_TRY(facts, read_sandbox(*live, name, client_->ns()));
-    AB_CHECK(look_at_pipe(name, facts));
-    const auto found = differences_of(name, client_->ns(), spec, wanted, facts, *live);
-    if (!found.empty()) {
-      return another_box(name, found);
-    }
-    if (facts.being_deleted) {
-      return Failure{Exit::kUnreachable,
-                     "an earlier box " + name.text() + " is still being removed",
-                     "run the command again in a moment"};
-    }
-    existing = std::move(facts);
-  } else {
+  AB_TRY(existing, find_same(name, spec, wanted));
+  if (!existing) {
     AB_CHECK(check_gateway(name, spec));
     AB_CHECK(try_out(name, spec));
   }
@@ -722,13 +800,13 @@ Done KubeBackend::wait_gone(const Resource& resource, const std::string& object,
 
 // The policy goes last: until the pod is gone it must not be without one.
 Answer<Backend::Removed> KubeBackend::remove(const BoxName& name, bool keep_workspace) const {
-  if (keep_workspace) {
-    return Failure{Exit::kUsage,
-                   "--keep-workspace is for boxes on this machine: a cluster removes the "
-                   "volume with the Sandbox",
-                   "pull what is worth keeping first"};
-  }
   AB_TRY(existing, look(name));
+  if (keep_workspace && existing && existing->retained.empty()) {
+    return Failure{Exit::kUsage,
+                   "the volume of box " + name.text() +
+                       " goes with its Sandbox: it was not made with --retain-data",
+                   "pull what is worth keeping first; nothing was changed"};
+  }
   bool changed = false;
   if (existing && is_piped(*existing)) {
     // First of all: nobody new comes in, and no name is left behind that another box could take.
@@ -756,7 +834,12 @@ Answer<Backend::Removed> KubeBackend::remove(const BoxName& name, bool keep_work
     AB_CHECK(store_.remove(name, *lock));
     changed = true;
   }
-  return Removed{changed, {}};
+  if (!existing || existing->retained.empty()) {
+    return Removed{changed, {}};
+  }
+  return Removed{changed,
+                 "PersistentVolumeClaim " + existing->retained + " of namespace " + client_->ns(),
+                 "kubectl --namespace " + client_->ns() + " delete pvc " + existing->retained};
 }
 
 }  // namespace agentbox::provision::kube

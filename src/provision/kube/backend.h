@@ -46,6 +46,11 @@ inline constexpr std::chrono::seconds kToldTime{30};
                                 const std::vector<NamedKey>& refused, Deadline deadline);
 /// Whether that ended at one of KEYS, rather than at another host key.
 [[nodiscard]] bool is_refused_key(const Error& error);
+/// The objects that create() would make, in its order, without the private key.
+[[nodiscard]] Result<std::vector<OrderedJson>> objects_of(const BoxName& name,
+                                                          const std::string& ns,
+                                                          const KubeSpec& spec,
+                                                          const WantedBox& wanted);
 
 /// What the cluster says of a box, as a record.
 [[nodiscard]] BoxRecord record_of(const BoxName& name, const SandboxFacts& facts);
@@ -76,6 +81,8 @@ class KubeBackend final : public Backend {
                                                                  const Store& state);
 
   [[nodiscard]] Client& client() const { return *client_; }
+  /// The box as the cluster shows it now, or nothing.
+  [[nodiscard]] Answer<std::optional<SandboxFacts>> look(const BoxName& name) const;
   [[nodiscard]] const Store& store() const { return store_; }
   /// The claim of that name, whoever made it; nothing also where the cluster has no claims.
   [[nodiscard]] Answer<std::optional<Json>> find_claim(const BoxName& name) const;
@@ -83,6 +90,8 @@ class KubeBackend final : public Backend {
 
   [[nodiscard]] Answer<Changed> create(const BoxName& name,
                                        const CreateOptions& options) const override;
+  [[nodiscard]] Answer<Report> try_create(const BoxName& name,
+                                          const CreateOptions& options) const override;
   [[nodiscard]] Answer<Changed> suspend(const BoxName& name) const override;
   [[nodiscard]] Answer<Changed> resume(const BoxName& name) const override;
   [[nodiscard]] Answer<Removed> remove(const BoxName& name, bool keep_workspace) const override;
@@ -103,7 +112,9 @@ class KubeBackend final : public Backend {
 
  private:
   [[nodiscard]] Done check_served(const Resource& resource) const;
-  [[nodiscard]] Answer<std::optional<SandboxFacts>> look(const BoxName& name) const;
+  [[nodiscard]] Answer<std::optional<SandboxFacts>> find_same(const BoxName& name,
+                                                              const KubeSpec& spec,
+                                                              const WantedBox& wanted) const;
   [[nodiscard]] Answer<SandboxFacts> look_existing(const BoxName& name) const;
   [[nodiscard]] Answer<BoxView> show(const BoxName& name, const SandboxFacts& facts,
                                      bool probe) const;

@@ -211,10 +211,11 @@ Answer<Json> Client::apply(const Resource& resource, const OrderedJson& object,
 }
 
 Answer<bool> Client::create(const Resource& resource, const OrderedJson& object,
-                            const std::string& manager) {
+                            const std::string& manager, bool dry_run) {
   const std::string doing = "create " + what(resource, name_of(object));
-  HttpRequest post = request(
-      "POST", path_of(resource, ns()) + "?fieldManager=" + manager + "&fieldValidation=Strict");
+  HttpRequest post =
+      request("POST", path_of(resource, ns()) + "?fieldManager=" + manager +
+                          "&fieldValidation=Strict" + (dry_run ? "&dryRun=All" : ""));
   post.headers.push_back({"Content-Type", "application/json"});
   post.body = dump_json(object);
   // Repeatable: the name is fixed, so a second one of a lost answer is told from the first.
@@ -469,7 +470,7 @@ class Client::Waiter {
                                      [&](const Json& value) { return take(value); });
         },
         deadline_);
-    if (response.ok() && response->status == 403) {
+    if (response.ok() && (response->status == 401 || response->status == 403)) {
       // Listing again and again would do, and hide that a right is missing.
       failure_ = failure_of_answer(*response, "watch " + what_);
       over_ = true;

@@ -73,7 +73,7 @@ class Client {
                                    const std::string& manager, bool dry_run = false);
   /// Makes OBJECT; false where one of its name exists, which is left as it is.
   [[nodiscard]] Answer<bool> create(const Resource& resource, const OrderedJson& object,
-                                    const std::string& manager);
+                                    const std::string& manager, bool dry_run = false);
   /// Changes some fields. The answer is the object's metadata alone: a Secret's data stay away.
   [[nodiscard]] Answer<Json> patch_metadata(const Resource& resource, const std::string& name,
                                             const OrderedJson& patch, const std::string& manager);

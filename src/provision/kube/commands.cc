@@ -6,6 +6,8 @@
 #include "provision/backend_commands.h"
 #include "provision/kube/backend.h"
 #include "provision/kube/doctor.h"
+#include "provision/kube/gc.h"
+#include "provision/kube/guard.h"
 #include "provision/kube/manifests.h"
 #include "provision/kube/pipe.h"
 #include "provision/kube/pool_commands.h"
@@ -30,7 +32,7 @@ class ClusterCommands : public BackendCommands {
                    "this command is for boxes on this machine; it does not know clusters yet",
                    "in a cluster there are create, status, list, handoff, verify, call, pull, "
                    "push, logs, doctor, "
-                   "suspend, resume, rotate, revoke, ca trust, delete, template, pool, "
+                   "suspend, resume, rotate, revoke, ca trust, delete, gc, template, pool, "
                    "preflight, render and rbac"};
   }
 
@@ -65,6 +67,10 @@ Answer<Report> run_in_cluster(const Invocation& invocation, const Store& state) 
     return of_pools != nullptr ? run_pool_command(client, *of_pools)
                                : run_template_command(client, *of_templates);
   }
+  if (const auto* wanted = std::get_if<Gc>(&invocation.command)) {
+    AB_TRY(client, Client::open(*invocation.cluster));
+    return collect_garbage(client, *wanted);
+  }
   AB_TRY(backend, KubeBackend::open(*invocation.cluster, state));
   return std::visit(ClusterCommands(*backend), invocation.command);
 }
@@ -83,23 +89,7 @@ Answer<Report> render(const Render& command, const std::string& ns) {
     claim.merge_patch(keys);
     return shown({claim});
   }
-  const std::string unknown = "made at create";
-  OrderedJson box = sandbox(command.name, where, wanted.cluster, unknown);
-  const bool piped = wanted.cluster.gateway.kind == GatewayKind::kSshpiper;
-  AB_TRY(keys,
-         sandbox_keys(
-             command.name, where,
-             {piped ? std::vector<NamedKey>() : wanted.keys, {}, 1, wanted.spec.authorities}));
-  box.merge_patch(keys);
-  std::vector<OrderedJson> objects = {network_policy(command.name, where, wanted.cluster),
-                                      host_key_secret(command.name, where, unknown, ""), box};
-  if (piped) {
-    const Gateway& gateway = wanted.cluster.gateway;
-    objects.push_back(upstream_secret(command.name, where, gateway.ns, unknown, ""));
-    objects.push_back(pipe({command.name, where, "", gateway,
-                            command.name.text() + "." + where + ".svc.cluster.local", unknown,
-                            unknown, wanted.keys}));
-  }
+  AB_TRY(objects, objects_of(command.name, where, wanted.cluster, wanted));
   return shown(objects);
 }
 
@@ -117,6 +107,23 @@ std::optional<Answer<Report>> render_pools(const Command& command, const std::st
         shown({warm_pool(*given->name, where, *given->from_template, given->replicas)}));
   }
   return std::nullopt;
+}
+
+Answer<Report> render_guard(const RenderGuard& command) {
+  const std::string next = "write NAMESPACE:NAME for a service account, or a user's name";
+  std::vector<std::string> accounts;
+  for (const std::string& text : command.accounts) {
+    auto account = parse_account(text);
+    if (!account.ok()) {
+      return Failure{Exit::kUsage, account.error().what, next};
+    }
+    accounts.push_back(std::move(account).value());
+  }
+  auto controller = parse_account(command.controller);
+  if (!controller.ok()) {
+    return Failure{Exit::kUsage, controller.error().what, next};
+  }
+  return shown(guard(accounts, *controller));
 }
 
 Answer<Report> show_role(const ShowRole& command, const std::string& ns) {

@@ -17,6 +17,8 @@ namespace agentbox::provision::kube {
 /// What `template render` and `pool render` print; nothing: the command is none of them.
 [[nodiscard]] std::optional<Answer<Report>> render_pools(const Command& command,
                                                          const std::string& ns);
+/// The admission policy that lets some accounts alone change who may enter boxes.
+[[nodiscard]] Answer<Report> render_guard(const RenderGuard& command);
 /// The Role that some commands need.
 [[nodiscard]] Answer<Report> show_role(const ShowRole& command, const std::string& ns);
 

@@ -24,7 +24,7 @@ struct AccessOptions {
   std::string kubeconfig;  ///< --kubeconfig
   Overrides overrides;
   std::string exec_plugins;   ///< --exec-plugins
-  bool port_forward = false;  ///< --port-forward: keys are proven through the cluster's API
+  bool port_forward = false;  ///< --port-forward: boxes are reached through the cluster's API
 };
 
 struct Chosen {

@@ -45,7 +45,65 @@ bool is_quantity(std::string_view text) {
          std::find(kUnits.begin(), kUnits.end(), text.substr(end)) != kUnits.end();
 }
 
+bool is_qualified_name(std::string_view name) {
+  constexpr std::size_t kMaxNameBytes = 63;
+  return !name.empty() && name.size() <= kMaxNameBytes && is_one_of(name.front(), "") &&
+         is_one_of(name.back(), "") &&
+         std::all_of(name.begin(), name.end(), [](char c) { return is_one_of(c, "-_."); });
+}
+
+bool is_within(std::string_view domain, std::string_view of) {
+  return domain == of || (domain.ends_with(of) && domain[domain.size() - of.size() - 1] == '.');
+}
+
+// KEY of a label or annotation: steers nobody but its user.
+Status check_key(std::string_view key) {
+  constexpr std::array<std::string_view, 4> kReserved = {"k8s.io", "x-k8s.io", "kubernetes.io",
+                                                         "agentbox.internal"};
+  const auto slash = key.find('/');
+  const std::string_view prefix = slash == std::string_view::npos ? "" : key.substr(0, slash);
+  const std::string_view name = slash == std::string_view::npos ? key : key.substr(slash + 1);
+  if (!is_qualified_name(name) || (slash != std::string_view::npos && !is_dns_name(prefix))) {
+    return bad("not the key of a label such as team or example.org/team", key);
+  }
+  const bool own = prefix == "app.kubernetes.io" && name != "managed-by";
+  if (!own && std::any_of(kReserved.begin(), kReserved.end(),
+                          [&](std::string_view domain) { return is_within(prefix, domain); })) {
+    return bad("the prefix of this key is the cluster's or ours", key);
+  }
+  return {};
+}
+
+Result<KeyValue> split_pair(std::string_view text) {
+  const auto equals = text.find('=');
+  if (equals == std::string_view::npos) {
+    return bad("not KEY=VALUE", text);
+  }
+  AB_CHECK(check_key(text.substr(0, equals)));
+  return KeyValue{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))};
+}
+
 }  // namespace
+
+Result<KeyValue> parse_label(std::string_view text) {
+  AB_TRY(pair, split_pair(text));
+  if (!pair.value.empty() && !is_qualified_name(pair.value)) {
+    return bad("not the value of a label", pair.value);
+  }
+  return pair;
+}
+
+Result<KeyValue> parse_annotation(std::string_view text) {
+  constexpr std::size_t kMaxValueBytes = 16U << 10U;
+  AB_TRY(pair, split_pair(text));
+  const bool control = std::any_of(pair.value.begin(), pair.value.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+  });
+  if (control || pair.value.size() > kMaxValueBytes || !is_utf8(pair.value)) {
+    return bad("not the value of an annotation", pair.value);
+  }
+  return pair;
+}
 
 std::string default_door_image() { return "agentbox-door:" AGENTBOX_VERSION; }
 
@@ -150,6 +208,12 @@ Status check_spec(const KubeSpec& spec) {
     return bad("not the name of a namespace", spec.gateway_namespace);
   }
   AB_CHECK(parse_pod_label(spec.gateway_pods));
+  for (const std::string& label : spec.labels) {
+    AB_CHECK(parse_label(label));
+  }
+  for (const std::string& annotation : spec.annotations) {
+    AB_CHECK(parse_annotation(annotation));
+  }
   return {};
 }
 

@@ -46,6 +46,10 @@ struct KubeSpec {
   /// (empty: the Pipe's), and a label LABEL=VALUE that they have (empty: any pod of it).
   std::string gateway_namespace = {};
   std::string gateway_pods = "app.kubernetes.io/name=sshpiper";
+  /// The volume is an object of its own and outlives the box.
+  bool retain_data = false;
+  std::vector<std::string> labels = {};       ///< KEY=VALUE, of the Sandbox and its pod
+  std::vector<std::string> annotations = {};  ///< KEY=VALUE, of the Sandbox and its pod
 };
 
 /// KubeSpec::gateway_pods taken apart; both empty where any pod is meant.
@@ -54,6 +58,17 @@ struct PodLabel {
   std::string value;
 };
 [[nodiscard]] Result<PodLabel> parse_pod_label(std::string_view text);
+
+/// KEY=VALUE taken apart.
+struct KeyValue {
+  std::string key;
+  std::string value;
+};
+/// A label that a user may give: of Kubernetes' grammar, and under no prefix of Kubernetes',
+/// agent-sandbox's or ours, with which it would steer those.
+[[nodiscard]] Result<KeyValue> parse_label(std::string_view text);
+/// The same of an annotation, whose value is any text without control characters.
+[[nodiscard]] Result<KeyValue> parse_annotation(std::string_view text);
 
 /// The first value that is not of its grammar, or success.
 [[nodiscard]] Status check_spec(const KubeSpec& spec);

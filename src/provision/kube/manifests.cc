@@ -318,21 +318,46 @@ OrderedJson ingress_rules(const KubeSpec& spec) {
   return OrderedJson::array({in});
 }
 
-OrderedJson data_claim(const KubeSpec& spec) {
-  OrderedJson claim;
-  claim["metadata"]["name"] = "data";
+void set_claim(const KubeSpec& spec, OrderedJson& claim) {
   claim["spec"]["accessModes"] = OrderedJson::array({"ReadWriteOnce"});
   if (!spec.storage_class.empty()) {
     claim["spec"]["storageClassName"] = spec.storage_class;
   }
   claim["spec"]["resources"]["requests"]["storage"] = spec.size;
+}
+
+OrderedJson data_claim(const KubeSpec& spec) {
+  OrderedJson claim;
+  claim["metadata"]["name"] = "data";
+  set_claim(spec, claim);
   return claim;
+}
+
+// What the user gave, on the Sandbox and on its pod. It has passed check_spec().
+void add_given(const KubeSpec& spec, OrderedJson& metadata) {
+  for (const std::string& text : spec.labels) {
+    if (auto label = parse_label(text); label.ok()) {
+      metadata["labels"][label->key] = label->value;
+    }
+  }
+  for (const std::string& text : spec.annotations) {
+    if (auto annotation = parse_annotation(text); annotation.ok()) {
+      metadata["annotations"][annotation->key] = annotation->value;
+    }
+  }
 }
 
 }  // namespace
 
 std::string policy_name(const BoxName& name) { return "agentbox-" + name.text(); }
 std::string host_key_name(const BoxName& name) { return name.text() + "-hostkey"; }
+std::string data_name(const BoxName& name) { return name.text() + "-data"; }
+
+OrderedJson retained_claim(const BoxName& name, const std::string& ns, const KubeSpec& spec) {
+  OrderedJson object = labelled(kVolumeClaims, data_name(name), ns, name);
+  set_claim(spec, object);
+  return object;
+}
 
 OrderedJson network_policy(const BoxName& name, const std::string& ns, const KubeSpec& spec) {
   OrderedJson object = labelled(kNetworkPolicies, policy_name(name), ns, name);
@@ -363,8 +388,15 @@ OrderedJson sandbox(const BoxName& name, const std::string& ns, const KubeSpec& 
   object["spec"]["service"] = true;
   OrderedJson& pod = object["spec"]["podTemplate"];
   pod["metadata"]["labels"] = {{kManagedByLabel, kManagedBy}, {kBoxLabel, name.text()}};
+  add_given(spec, object["metadata"]);
+  add_given(spec, pod["metadata"]);
   pod["spec"] = pod_spec(spec, host_key_name(name));
-  object["spec"]["volumeClaimTemplates"] = OrderedJson::array({data_claim(spec)});
+  if (spec.retain_data) {
+    pod["spec"]["volumes"].push_back(
+        {{"name", "data"}, {"persistentVolumeClaim", {{"claimName", data_name(name)}}}});
+  } else {
+    object["spec"]["volumeClaimTemplates"] = OrderedJson::array({data_claim(spec)});
+  }
   return object;
 }
 
@@ -375,6 +407,7 @@ void add_pooled(const BoxName& name, const KubeSpec& spec, OrderedJson& blueprin
   OrderedJson& pod = blueprint["podTemplate"];
   pod["metadata"]["labels"] = {{kManagedByLabel, kManagedBy}, {kTemplateLabel, name.text()}};
   pod["metadata"]["annotations"][kEgressAnnotation] = egress_words(spec);
+  add_given(spec, pod["metadata"]);
   pod["spec"] = pod_spec(spec, "");
   blueprint["volumeClaimTemplates"] = OrderedJson::array({data_claim(spec)});
   blueprint["service"] = true;  // without it a box of the pool has no name to be reached by

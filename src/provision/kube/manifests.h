@@ -51,6 +51,12 @@ inline constexpr std::size_t kMaxKeysBytes = 64U << 10U;
 
 [[nodiscard]] std::string policy_name(const BoxName& name);
 [[nodiscard]] std::string host_key_name(const BoxName& name);
+/// Of the volume that outlives its box.
+[[nodiscard]] std::string data_name(const BoxName& name);
+
+/// The volume that outlives its box; for a SPEC that retains its data.
+[[nodiscard]] OrderedJson retained_claim(const BoxName& name, const std::string& ns,
+                                         const KubeSpec& spec);
 
 /// Only the door's port comes in, and behind sshpiper only its pods'; only what SPEC says goes out.
 [[nodiscard]] OrderedJson network_policy(const BoxName& name, const std::string& ns,

@@ -247,6 +247,10 @@ Answer<KubeSpec> template_spec(const CreateOptions& options) {
     return Failure{Exit::kUsage, "a template has neither keys, nor CAs, nor a workspace of its own",
                    "leave them out of its file: each box of a pool gets its keys at create"};
   }
+  if (wanted.cluster.retain_data) {
+    return Failure{Exit::kUsage, "boxes of a pool share no volume that could outlive them",
+                   "leave retain_data out of the template's file"};
+  }
   if (wanted.cluster.gateway.kind != GatewayKind::kNone) {
     return Failure{Exit::kUsage, "a gateway does not know boxes of pools yet",
                    "leave it out of the template's file"};

@@ -71,6 +71,21 @@ Answer<Check> check_rights(Client& client, const std::vector<std::string>& comma
                    std::to_string(asked) + " rights");
 }
 
+// Not every operator is to have every right: what is missing is said, and is no failure.
+Answer<Check> look_at_other_commands(Client& client) {
+  std::string without;
+  for (const std::string_view command : commands_with_rights()) {
+    AB_TRY(rights, rights_of({std::string(command)}));
+    AB_TRY(missing, missing_rights(client, rights));
+    if (!missing.empty()) {
+      without.append(without.empty() ? "" : "; ").append(command).append(" (").append(missing);
+      without += ")";
+    }
+  }
+  return Check{"the other commands", true,
+               without.empty() ? "all of them may be used" : "not to be used: " + without};
+}
+
 Check check_dry_run(Client& client) {
   const std::string name = "the cluster's policies take a box";
   const auto box = BoxName::parse("preflight-" + random_hex(4));
@@ -98,6 +113,8 @@ Answer<Report> preflight(Client& client) {
   checks.push_back(check_served(client));
   AB_TRY(rights, check_rights(client, {"create", "suspend", "resume", "delete"}));
   checks.push_back(std::move(rights));
+  AB_TRY(others, look_at_other_commands(client));
+  checks.push_back(std::move(others));
   if (checks[1].passed) {
     checks.push_back(check_dry_run(client));
     checks.push_back(check_pools(client));

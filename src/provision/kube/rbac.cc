@@ -59,7 +59,12 @@ constexpr auto kLines = std::to_array<Line>({
     {"evict", kSandboxGroup, "sandboxes", "get list watch patch"},  // for revoke --evict
     {"evict", "", "secrets", "patch"},
     {"evict", "", "pods", "list watch"},
-    {"port-forward", "", "pods/portforward", "get create"},  // for --port-forward
+    {"gc", kSandboxGroup, "sandboxes", "list"},
+    {"gc", kNetworkGroup, "networkpolicies", "list delete"},
+    {"gc", "", "secrets", "patch delete"},
+    {"gc", "", "pods", "list"},
+    {"retain-data", "", "persistentvolumeclaims", "create patch"},  // for create --retain-data
+    {"port-forward", "", "pods/portforward", "get create"},         // for --port-forward
     // In the namespace of the gateway, besides what the command needs in the box's.
     {"sshpiper", "sshpiper.com", "pipes", "get list create patch delete"},
     {"sshpiper", "", "secrets", "create patch delete"},

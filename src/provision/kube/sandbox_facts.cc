@@ -223,6 +223,14 @@ Answer<SandboxFacts> read_sandbox(const Json& sandbox, const BoxName& name, cons
     return strange("Sandbox", name, "its gateway: " + gateway.error().what);
   }
   facts.gateway = std::move(gateway).value();
+  const Json* volumes = find_path(sandbox, "spec/podTemplate/spec/volumes");
+  if (volumes != nullptr && volumes->is_array()) {
+    for (const Json& volume : *volumes) {
+      if (text_at(volume, "persistentVolumeClaim/claimName") == data_name(name)) {
+        facts.retained = data_name(name);
+      }
+    }
+  }
   return facts;
 }
 

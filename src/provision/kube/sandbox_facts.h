@@ -44,6 +44,7 @@ struct SandboxFacts : RunFacts {
   /// Behind sshpiper: what is wrong with the box's Pipe, in words; and whether there is one.
   std::vector<std::string> pipe_problems;
   bool has_pipe = false;
+  std::string retained;  ///< the volume that outlives the box; empty: it has none
 };
 
 /// Behind sshpiper: KEYS become those of the box's Pipe, LIVE (null: there is none), and what is

@@ -31,11 +31,12 @@ GROUPS = {
     "networkpolicies": "apis/networking.k8s.io/v1",
     "secrets": "api/v1",
     "pods": "api/v1",
+    "persistentvolumeclaims": "api/v1",
     "pipes": "apis/sshpiper.com/v1beta1",
 }
 KINDS = {"sandboxes": "Sandbox", "sandboxclaims": "SandboxClaim", "sandboxwarmpools": "SandboxWarmPool",
          "sandboxtemplates": "SandboxTemplate", "networkpolicies": "NetworkPolicy", "secrets": "Secret", "pods": "Pod",
-         "pipes": "Pipe"}
+         "pipes": "Pipe", "persistentvolumeclaims": "PersistentVolumeClaim"}
 FIELDS = {
     "sandboxes": {"podTemplate", "volumeClaimTemplates", "service", "shutdownTime", "shutdownPolicy", "operatingMode"},
     "sandboxclaims": {"warmPoolRef", "additionalPodMetadata", "env", "lifecycle", "volumeClaimTemplates"},
@@ -443,11 +444,13 @@ class Cluster:
         if unknown and query.get("fieldValidation") == "Strict":
             raise Refusal(400, "BadRequest", f'unknown field "spec.{sorted(unknown)[0]}"')
 
-    def create(self, plural, namespace, body):
+    def create(self, plural, namespace, body, dry_run=False):
         name = body["metadata"]["name"]
         with self.changed:
             if (plural, namespace, name) in self.objects:
                 raise Refusal(409, "AlreadyExists", f'{plural} "{name}" already exists')
+            if dry_run:
+                return body
             self._store(plural, namespace, name, body)
             return copy.deepcopy(self.objects[plural, namespace, name])
 
@@ -604,7 +607,7 @@ def _handler_for(cluster, context):
                                             {"resourceVersion": str(cluster.version)},
                                             "items": cluster.selected(plural, namespace, query)})
             if self.command == "POST":
-                return self.reply(201, cluster.create(plural, namespace, body))
+                return self.reply(201, cluster.create(plural, namespace, body, query.get("dryRun") == "All"))
             if self.command == "DELETE":
                 cluster.remove(plural, namespace, name, body)
                 return self.reply(200, {"kind": "Status", "status": "Success"})

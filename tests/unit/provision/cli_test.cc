@@ -201,6 +201,16 @@ TEST_CASE("which commands go to a cluster") {
   CHECK(cluster({"preflight"}));
   CHECK(std::get<Render>(invocation({"render", "a", "--size", "2Gi"}).command).options.size ==
         "2Gi");
+  CHECK(cluster({"gc"}));
+  CHECK(std::get<Gc>(invocation({"gc", "--older-than", "2h", "--dry-run"}).command).dry_run);
+  CHECK(std::get<RenderGuard>(invocation({"render", "--guard", "a", "--guard", "b:c"}).command)
+            .accounts == Words{"a", "b:c"});
+  const auto options = std::get<Create>(invocation({"create", "a", "--kubernetes", "--label", "a=b",
+                                                    "--label", "c=d", "--egress-to", "10.0.0.0/8"})
+                                            .command)
+                           .options;
+  CHECK(options.labels == Words{"a=b", "c=d"});
+  CHECK(options.egress_to == Words{"10.0.0.0/8"});
   CHECK(std::get<ShowRole>(invocation({"rbac", "create", "delete"}).command).commands ==
         Words{"create", "delete"});
 }
@@ -249,6 +259,14 @@ TEST_CASE(
                                                {"create", "a", "--image", "x"},
                                                {"create", "a", "--local", "--context", "c"},
                                                {"create", "a", "--local", "--from-pool", "p"},
+                                               {"create", "a", "--retain-data"},
+                                               {"create", "a", "--label", "a=b"},
+                                               {"create", "a", "--egress", "dns"},
+                                               {"verify", "a", "--runtime-class", "gvisor"},
+                                               {"create", "a", "--kubernetes", "--egress", "all"},
+                                               {"render", "a", "--guard", "b"},
+                                               {"render"},
+                                               {"gc", "--local"},
                                                {"rbac"}}) {
     CAPTURE(words);
     CHECK_FALSE(misuse(words).failure.message.empty());

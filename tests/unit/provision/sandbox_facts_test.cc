@@ -283,6 +283,11 @@ TEST_CASE("rbac: who takes boxes from pools alone decides of no pod and sees no 
   CHECK_FALSE(rights->at({"extensions.agents.x-k8s.io", "sandboxtemplates"}).contains("patch"));
 }
 
+TEST_CASE("rbac: verify needs what its steps need, and the addresses of pods") {
+  CHECK(rights_of({"verify"}).value() ==
+        rights_of({"create", "suspend", "resume", "delete", "call"}).value());
+}
+
 TEST_CASE("rbac: a Role has the union of what its commands need") {
   const OrderedJson made = role(rights_of({"status", "list"}).value(), "boxes");
   CHECK(dump_json(made["rules"]) ==

@@ -36,11 +36,28 @@ TEST_CASE("the example has every key, each at its default") {
   const std::string path = std::string(AGENTBOX_SOURCE_DIR) + "/config/provision.example.yaml";
   const auto text = agentbox::read_file_capped(path, 1U << 16U);
   REQUIRE(text.ok());
-  for (const std::string key :
-       {"keys:", "identity:", "workspace:", "isolation:", "kubernetes:", "  door_image:",
-        "  image:", "  size:", "  cpu:", "  memory:", "  storage_class:", "  runtime_class:",
-        "  egress:", "  egress_to:", "gateway:", "gateway_address:", "gateway_host_key:",
-        "  gateway_namespace:", "  gateway_pods:"}) {
+  for (const std::string key : {"keys:",
+                                "identity:",
+                                "workspace:",
+                                "isolation:",
+                                "kubernetes:",
+                                "  door_image:",
+                                "  image:",
+                                "  size:",
+                                "  cpu:",
+                                "  memory:",
+                                "  storage_class:",
+                                "  runtime_class:",
+                                "  egress:",
+                                "  egress_to:",
+                                "gateway:",
+                                "gateway_address:",
+                                "gateway_host_key:",
+                                "  gateway_namespace:",
+                                "  gateway_pods:",
+                                "  retain_data:",
+                                "  labels:",
+                                "  annotations:"}) {
     CAPTURE(key);
     CHECK(text->find("\n" + key) != std::string::npos);
   }

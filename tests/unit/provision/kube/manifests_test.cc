@@ -18,6 +18,29 @@ using namespace agentbox;
 using namespace agentbox::provision;
 using namespace agentbox::provision::kube;
 
+TEST_CASE("labels and annotations of a user's own steer nobody but the user") {
+  CHECK(parse_label("team=blue").ok());
+  CHECK(parse_label("example.org/team=").ok());
+  CHECK(parse_label("app.kubernetes.io/part-of=x").ok());
+  CHECK(parse_annotation("example.org/why=because it = so").ok());
+  CHECK(parse_annotation("a=b=c")->value == "b=c");
+  for (const char* text :
+       {"agents.x-k8s.io/pod-name=billing-0", "extensions.agents.x-k8s.io/x=y",
+        "agentbox.internal/authorized-keys=x", "sub.agentbox.internal/x=y", "k8s.io/x=y",
+        "kubernetes.io/x=y", "node.kubernetes.io/x=y", "app.kubernetes.io/managed-by=me",
+        "noequals", "=x", "/x=y", "a/b/c=d", "-a=b", "a b=c"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_label(text).ok());
+    CHECK_FALSE(parse_annotation(text).ok());
+  }
+  CHECK_FALSE(parse_label("team=two words").ok());
+  CHECK_FALSE(parse_label("team=" + std::string(64, 'a')).ok());
+  CHECK_FALSE(parse_annotation("a=[2J").ok());
+  KubeSpec spec;
+  spec.labels = {"agents.x-k8s.io/x=y"};
+  CHECK_FALSE(check_spec(spec).ok());
+}
+
 namespace {
 
 const BoxName kName = BoxName::parse("demo").value();
