@@ -68,23 +68,29 @@ class Pod:
         folder.chmod(0o711)
         self.door = Door(folder, address=own_address(), port=2222)
         cluster.kubelet = self.take
+        cluster.pod_gone = lambda name: self.stop()
         cluster.port_of = lambda pod: (self.door.address, 2222)
 
     def take(self, pod):
-        """What the kubelet makes of a pod: its keys, and at its first start its host key."""
+        """What the kubelet makes of a pod: its keys, and once it has them, its containers."""
         values = pod["metadata"]["annotations"]
-        if "agentbox.internal/authorized-keys" in values:
-            self.door.write_keys(
-                *values["agentbox.internal/authorized-keys"].splitlines(),
-                generation=values["agentbox.internal/keys-generation"] + "\n",
-                revoked=values["agentbox.internal/revoked"])
+        if "agentbox.internal/authorized-keys" not in values:
+            return
+        self.door.write_keys(
+            *values["agentbox.internal/authorized-keys"].splitlines(),
+            generation=values["agentbox.internal/keys-generation"] + "\n",
+            revoked=values["agentbox.internal/revoked"])
+        if not self.runs():
+            secret = self.cluster.get("secrets", f"{self.name}-hostkey")
+            (self.door.folder / "door" / "host_key").write_bytes(base64.b64decode(secret["data"]["ssh_host_ed25519_key"]))
+            self.door.start_monitor()
+            self.door.start_spawner()
 
-    def start(self):
-        secret = self.cluster.get("secrets", f"{self.name}-hostkey")
-        (self.door.folder / "door" / "host_key").write_bytes(base64.b64decode(secret["data"]["ssh_host_ed25519_key"]))
-        self.door.start_monitor()
-        self.door.start_spawner()
-        return self
+    def runs(self):
+        return self.door.monitor is not None and self.door.monitor.poll() is None
+
+    def stop(self):
+        self.door.stop()
 
 
 @pytest.fixture
@@ -93,7 +99,7 @@ def pod(cluster, folder):
     try:
         yield made
     finally:
-        made.door.stop()
+        made.stop()
 
 
 # A jump host
@@ -120,7 +126,6 @@ def jump_words(host):
 def jumped(cluster, pod, jump_host):
     """The report of a box behind a jump host that has what was printed for it."""
     box = create(cluster, "demo", *jump_words(jump_host))
-    pod.start()
     jump_host.start(box["gateway"]["authorized_keys"], box["gateway"]["sshd_config"])
     return box
 
@@ -146,6 +151,15 @@ def test_the_printed_command_goes_through_the_jump_host_which_hears_nothing(jump
         assert jump_host.memory_holds(NAME.encode())[0]
         assert session.finish() == 0
     assert MARK not in jump_host.text()
+
+
+@needs_root
+def test_the_operators_own_commands_go_through_the_jump_host_too(cluster, jumped, folder):
+    called = done(cluster, "call", "demo", "shell_exec", json.dumps({"command": f"echo {MARK}"}), "--kubernetes")
+    assert MARK in json.dumps(called)
+    seen = done(cluster, "resume", "demo", "--kubernetes")
+    assert [words.split(":")[0] for words in seen["checked"]] == ["hop 1", "hop 2", "both hops"], seen
+    assert not seen["not_checked"]
 
 
 def hop(jumped, *words):
@@ -229,7 +243,6 @@ def test_a_jump_host_with_another_key_ends_the_command(cluster, pod, jump_host, 
     strange = make_key(folder / "strange")
     box = create(cluster, "demo", "--gateway", f"jump:{USER}@{jump_host.address}:{jump_host.port}",
                  "--gateway-host-key", f"{strange}.pub")
-    pod.start()
     jump_host.start(box["gateway"]["authorized_keys"], box["gateway"]["sshd_config"])
     result = run(box["ssh"]["command"])
     assert result.returncode == 255 and b"verification failed" in result.stderr, result
@@ -251,7 +264,6 @@ def test_a_jump_host_cannot_pass_another_box_off_as_this_one(jumped, pod, folder
 def test_each_hop_of_a_jump_is_named_in_what_was_checked(cluster, pod, jump_host):
     box = create(cluster, "demo", "--port-forward", *jump_words(jump_host))
     assert box["state"] == "running" and "hop 1" in box["not_checked"][0], box
-    pod.start()
     jump_host.start([], box["gateway"]["sshd_config"])
     seen = done(cluster, "status", "demo", "--port-forward")
     assert [words[:5] for words in seen["checked"]] == ["hop 2"], seen
@@ -304,7 +316,6 @@ def test_every_format_and_the_bundle_lead_through_the_jump_host(cluster, jumped,
 @pytest.mark.parametrize("state", ["with space $HOME `id` 100% %h", "it's \"quoted\" !x #1", "back\\slash ~ é {a} [b] *;&|<>"])
 def test_a_state_folder_of_any_name_survives_the_proxy_command(cluster, pod, jump_host, state):
     box = create(cluster, "demo", *jump_words(jump_host), state=state)
-    pod.start()
     jump_host.start(box["gateway"]["authorized_keys"], box["gateway"]["sshd_config"])
     sessions(box["ssh"]["command"])
 
@@ -392,7 +403,6 @@ def piper_words(piper, namespace=GATEWAY_NAMESPACE):
 def piped(cluster, pod, piper):
     """The report of a box behind the gateway, which runs."""
     box = create(cluster, "demo", *piper_words(piper))
-    pod.start()
     return box
 
 
@@ -411,6 +421,19 @@ def upstream_key(cluster, folder, namespace=GATEWAY_NAMESPACE):
 
 def half_of(private):
     return " ".join(ok(run(["ssh-keygen", "-y", "-f", private])).stdout.decode().split()[:2])
+
+
+def test_the_operators_own_commands_take_the_agents_way(cluster, piped, piper, pod, folder):
+    before = len(piper.seen)
+    called = done(cluster, "call", "demo", "shell_exec", json.dumps({"command": f"echo {MARK}"}), "--kubernetes")
+    assert MARK in json.dumps(called) and len(piper.seen) > before
+    (folder / "file").write_text(MARK)
+    done(cluster, "push", "demo", str(folder / "file"), "file", "--kubernetes")
+    done(cluster, "pull", "demo", "file", str(folder / "back"), "--kubernetes")
+    assert (folder / "back").read_text() == MARK
+    seen = done(cluster, "resume", "demo", "--kubernetes")
+    assert seen["checked"][-1].startswith("both hops: "), seen
+    assert "logged in, system_info answered" in seen["checked"][-1], seen
 
 
 def test_two_hops_through_the_gateway(cluster, piped, piper, pod):
@@ -569,7 +592,6 @@ def test_a_create_behind_a_gateway_cut_short_at_any_step_is_taken_up(cluster, po
     refused(7, cluster, "create", "demo", "--kubernetes", *piper_words(piper))
     secret = cluster.get("secrets", "demo-upstream", GATEWAY_NAMESPACE)
     box = create(cluster, "demo", *piper_words(piper))
-    pod.start()
     sessions(box["ssh"]["command"])
     assert secret is None or cluster.get("secrets", "demo-upstream", GATEWAY_NAMESPACE)["data"] == secret["data"]
     assert not any("force" in one[1] for one in cluster.made())
@@ -686,6 +708,34 @@ def test_certificates_do_not_pass_sshpiper_and_that_is_said(cluster, piper, fold
     before = len(changes(cluster))
     assert "no certificates" in refused(4, cluster, "ca", "trust", "--box", "demo", "--kubernetes", "--ca", f"{ca}.pub")
     assert len(changes(cluster)) == before
+
+
+def test_a_role_does_not_pass_sshpiper_and_that_is_said(cluster, piper, folder):
+    """The box sees one key for all: a reader would be an agent."""
+    reader = folder / "reader.pub"
+    reader.write_text(f'agentbox-role="reader" {public_line(make_key(folder / "key"))}\n')
+    assert "has the role reader" in refused(4, cluster, "create", "demo", "--kubernetes", "--key", str(reader), *piper_words(piper))
+    assert not changes(cluster)
+    create(cluster, "demo", *piper_words(piper))
+    before = len(changes(cluster))
+    assert "has the role reader" in refused(4, cluster, "rotate", "demo", "--kubernetes", "--key", str(reader))
+    assert len(changes(cluster)) == before
+
+
+@needs_root
+def test_a_role_passes_a_jump_host(cluster, pod, jump_host, folder):
+    key = make_key(folder / "key")
+    reader = folder / "reader.pub"
+    reader.write_text(f'agentbox-role="reader" {public_line(key)}\n')
+    box = create(cluster, "demo", "--key", str(reader), *jump_words(jump_host))
+    jump_host.start(box["gateway"]["authorized_keys"], box["gateway"]["sshd_config"])
+    assert "role" not in box["gateway"]["authorized_keys"][0]
+    identity = ["-o", f"IdentityFile={key}"]
+    command = box["ssh"]["command"]
+    command = [word.replace("ssh -F none", f"ssh -F none -o IdentityFile={key}") if word.startswith("ProxyCommand=") else word
+               for word in command]
+    with Session([*command[:3], *identity, *command[3:]]) as session:
+        assert "shell_exec" not in [tool["name"] for tool in session.request("tools/list")["tools"]]
 
 
 def test_h3_095_nothing_printed_changes_over_suspend_and_resume(cluster, piped, pod):

@@ -69,6 +69,9 @@ Answer<KubeSpec> kube_spec_of(const CreateOptions& options, const WantedBox& wan
     return Failure{Exit::kUsage, "sshpiper takes no certificates: --user-ca would let nobody in",
                    "list keys, or use a jump host"};
   }
+  if (piped) {
+    AB_CHECK(check_piped_keys(wanted.keys));
+  }
   return wanted.cluster;
 }
 

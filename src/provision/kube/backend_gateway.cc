@@ -186,6 +186,7 @@ Done KubeBackend::put_piped_keys(Held& held, const KeyChange& change,
     return Failure{Exit::kRefused, "sshpiper takes no certificates: a CA would let nobody in",
                    "list keys, or make the box anew with a jump host; nothing was changed"};
   }
+  AB_CHECK(check_piped_keys(change.record.keys));
   const BoxName& name = held.record.name;
   const std::vector<NamedKey> before = held.facts.door_keys;
   const bool goes = !change.gone.empty() || !change.gone_prints.empty() || before.size() != 1;

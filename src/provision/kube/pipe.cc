@@ -128,6 +128,19 @@ OrderedJson pipe(const PipePlan& plan) {
   return json;
 }
 
+Done check_piped_keys(const std::vector<NamedKey>& keys) {
+  for (const NamedKey& entry : keys) {
+    if (entry.role != Role::kAgent) {
+      return Failure{Exit::kRefused,
+                     "the key " + entry.key.fingerprint() + " has the role " +
+                         std::string(role_name(entry.role)) +
+                         ", and behind sshpiper all keys are one to the box",
+                     "leave the role out, or use a jump host; nothing was changed"};
+    }
+  }
+  return {};
+}
+
 OrderedJson upstream_secret(const BoxName& name, const std::string& box_ns, const std::string& ns,
                             const std::string& public_key, const std::string& private_key) {
   OrderedJson json = head(kSecrets, upstream_name(name), ns, name, box_ns);

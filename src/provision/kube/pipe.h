@@ -41,6 +41,10 @@ struct PipePlan {
 };
 [[nodiscard]] OrderedJson pipe(const PipePlan& plan);
 
+/// Refused where KEYS would count for more, or less, behind sshpiper than they say: the box sees
+/// one key for all of them, so none can have a role of its own.
+[[nodiscard]] Done check_piped_keys(const std::vector<NamedKey>& keys);
+
 /// The Secret with the gateway's key for one box; PRIVATE_KEY empty: without it, to be shown.
 [[nodiscard]] OrderedJson upstream_secret(const BoxName& name, const std::string& box_ns,
                                           const std::string& ns, const std::string& public_key,
