@@ -13,7 +13,7 @@ constexpr std::string_view kNoPolicy =
     "lets the pod out: kubectl get networkpolicy";
 constexpr std::string_view kSeeDoctor = "run `agentbox-provision doctor NAME`";
 
-constexpr std::array<CheckFacts, 44> kChecks = {{
+constexpr std::array<CheckFacts, 45> kChecks = {{
     {CheckId::kCreate, Suite::kVerify, "create", kSeeLogs},
     {CheckId::kKeys, Suite::kAll, "keys",
      "run `agentbox-provision rotate NAME`, or put the private key back where it was"},
@@ -91,6 +91,9 @@ constexpr std::array<CheckFacts, 44> kChecks = {{
     {CheckId::kClusterDoor, Suite::kClusterDoctor, "the door answers with the pinned host key",
      "from outside the cluster add --port-forward; else see the checks above and "
      "`agentbox-provision logs NAME`"},
+    {CheckId::kClusterGateway, Suite::kClusterDoctor, "the gateway takes the box's keys",
+     "see what it names; `agentbox-provision status NAME` prints what a jump host needs, "
+     "rotate writes a Pipe anew"},
 }};
 
 constexpr bool in_order() {

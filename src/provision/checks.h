@@ -58,6 +58,7 @@ enum class CheckId : std::uint8_t {
   kPodKeys,
   kHostKeyPin,
   kClusterDoor,
+  kClusterGateway,
 };
 
 /// Who runs a check, as bits: doctor of a box on this machine and of one in a cluster are two.

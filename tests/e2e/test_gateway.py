@@ -631,6 +631,39 @@ def test_h3_100_the_hop_that_fails_is_named(cluster, piped, piper, pod, folder):
     assert any(words.startswith("hop 1") and "cannot be reached" in words for words in seen["not_checked"]), seen
 
 
+def failed_checks(cluster, *words):
+    """{check: detail} of what doctor finds wrong."""
+    result = provision(cluster, "doctor", "demo", "--kubernetes", *words, seconds=120.0)
+    assert result.returncode in (0, 6), result
+    return {check["name"]: check["detail"] for check in json.loads(result.stdout)["checks"] if not check["ok"]}
+
+
+def test_h3_100_doctor_names_the_hop_too(cluster, piped, pod, folder):
+    hop_1, hop_2 = "the gateway takes the box's keys", "the door answers with the pinned host key"
+    wrong = failed_checks(cluster, "--port-forward")
+    assert hop_1 not in wrong and hop_2 not in wrong, wrong
+    right = the_pipe(cluster)
+    cluster.edit("pipes", "agentbox-demo", lambda value: value["spec"]["from"][0].update(username="other"), GATEWAY_NAMESPACE)
+    assert "spec.from[0].username" in failed_checks(cluster)[hop_1]
+    cluster.put("pipes", right, GATEWAY_NAMESPACE)
+    pod.door.write_keys(public_line(make_key(folder / "strange")))
+    wait_until("the door has other keys", lambda: "refuses its key" in failed_checks(cluster, "--port-forward").get(hop_2, ""))
+    assert hop_1 not in failed_checks(cluster, "--port-forward")
+
+
+def test_an_eviction_tells_the_gateway_the_new_host_key(cluster, piped, pod, folder):
+    second = make_key(folder / "second")
+    (folder / "first").write_bytes(Path(piped["ssh"]["identity_file"]).read_bytes())
+    done(cluster, "rotate", "demo", "--port-forward", "--key", public_file(piped, folder), "--key", f"{second}.pub")
+    before = the_pipe(cluster)["spec"]["to"]["known_hosts_data"]
+    evicted = done(cluster, "revoke", "demo", "--port-forward", "--key", f"{second}.pub", "--evict")
+    assert evicted["evicted"] and evicted["proven"], evicted
+    assert the_pipe(cluster)["spec"]["to"]["known_hosts_data"] != before
+    assert evicted["gateway"]["box"]["host_key_fingerprint"] != piped["gateway"]["box"]["host_key_fingerprint"]
+    (folder / "first").chmod(0o600)
+    sessions([f"IdentityFile={folder}/first" if word.startswith("IdentityFile=") else word for word in piped["ssh"]["command"]])
+
+
 def test_rotate_changes_the_pipe_and_ends_what_came_through_the_gateway(cluster, piped, pod, folder):
     old = half_of(piped["ssh"]["identity_file"])
     old_upstream = upstream_key(cluster, folder)
@@ -791,3 +824,45 @@ def test_render_shows_what_a_gateway_adds_without_a_private_half(folder):
         f"{key}.pub", "--output", "json")).stdout)["items"]
     assert [item["kind"] for item in objects] == ["NetworkPolicy", "Secret", "Sandbox", "Secret", "Pipe"]
     assert "data" not in objects[3] and objects[4]["metadata"]["namespace"] == "gw"
+
+
+# The audit of a namespace
+
+
+def audited(cluster, *words):
+    return json.loads(ok(provision(cluster, "audit", "--kubernetes", *words, seconds=60.0)).stdout)
+
+
+def codes_of(report, box):
+    (found,) = [one for one in report["boxes"] if one["name"] == box]
+    return [finding["rule"] for finding in found["findings"]]
+
+
+def test_an_audit_of_a_namespace_reads_no_secret_and_names_what_is_weak(cluster, piped, folder):
+    sound = audited(cluster, "--namespace", NAMESPACE)
+    assert [box["name"] for box in sound["boxes"]] == ["demo", f"namespace {NAMESPACE}"]
+    assert codes_of(sound, "demo") == ["AB074"] * len(codes_of(sound, "demo")), sound  # images by tag, the default
+    gateway = audited(cluster, "--namespace", GATEWAY_NAMESPACE)
+    assert codes_of(gateway, f"namespace {GATEWAY_NAMESPACE}") == []
+    cluster.edit("pods", "demo", lambda pod: pod["spec"].update(automountServiceAccountToken=True))
+    cluster.edit("networkpolicies", "agentbox-demo", lambda policy: policy["spec"]["ingress"][0].update(
+        {"from": [{"namespaceSelector": {}}, {"podSelector": {}}]}))
+    cluster.put("pipes", {"metadata": {"name": "bridge", "annotations": {"sshpiper.com/kubectl_exec_cmd": "true"}}, "spec": {
+        "from": [{"username": ".*", "username_regex_match": True, "authorized_keys_data": "YQo="}], "to": {"host": "h"}}}, GATEWAY_NAMESPACE)
+    weak = audited(cluster, "--namespace", NAMESPACE)
+    assert {"AB070", "AB072", "AB075"} <= set(codes_of(weak, "demo")), weak
+    bridge = audited(cluster, "--namespace", GATEWAY_NAMESPACE)
+    details = [finding["detail"] for box in bridge["boxes"] for finding in box["findings"]]
+    assert len(details) == 4 and any("kubectl exec" in words for words in details), details
+    assert not [one for one in cluster.made("GET", "secrets")]
+    result = provision(cluster, "audit", "demo", "--kubernetes", "--fail-on", "error")
+    assert result.returncode == 6
+    for form in ("text", "sarif", "html"):
+        file = folder / f"report.{form}"
+        provision(cluster, "audit", "--kubernetes", "--format", form, "--out", str(file))
+        text = file.read_text()
+        assert "AB070" in text and (form != "sarif" or json.loads(text)["version"] == "2.1.0")
+    refused(2, cluster, "audit", "--kubernetes", "--live")
+    refused(3, cluster, "audit", "nobody", "--kubernetes")
+    cluster.forbidden.add(("list", "pods"))
+    assert "AB076" in codes_of(audited(cluster), f"namespace {NAMESPACE}")

@@ -26,7 +26,7 @@ BoxFacts unreadable(const LocalBackend& backend, const BoxName& name, const std:
 }
 
 Answer<Paper> make_paper(const LocalBackend& backend, const Audit& wanted) {
-  Paper paper{now_text(), AGENTBOX_VERSION, {}};
+  Paper paper = new_paper();
   std::vector<BoxName> names;
   if (wanted.name) {
     names.push_back(*wanted.name);
@@ -84,8 +84,14 @@ Done write_to(const std::string& file, const std::string& text) {
 
 }  // namespace
 
+Paper new_paper() { return Paper{now_text(), AGENTBOX_VERSION, {}}; }
+
 Answer<Report> audit(const LocalBackend& backend, const Audit& wanted) {
   AB_TRY(paper, make_paper(backend, wanted));
+  return tell(paper, wanted);
+}
+
+Answer<Report> tell(const Paper& paper, const Audit& wanted) {
   const Counts counts = count(paper);
   Report report = rendered_as(wanted.format, paper);
   if (!wanted.out.empty()) {

@@ -207,6 +207,32 @@ constexpr std::array kRules = {
          "Find out who can write it; `agentbox-provision audit-log show --box NAME` says where it "
          "breaks.",
          "CWE-117"},
+    Rule{kTokenInPod, "AB070", Severity::kError, "a service account's token is in the box's pod",
+         "Code in the box can speak to the cluster's API with it.",
+         "Set automountServiceAccountToken: false and take such volumes out; find out who put them "
+         "there.",
+         "CWE-522"},
+    Rule{kNoPolicy, "AB071", Severity::kError, "no network policy restricts the box",
+         "Code in the box reaches the network, and the network reaches every port of the pod.",
+         "Run the create again that made the box: it puts the policy back.", "CWE-284"},
+    Rule{kOredPeers, "AB072", Severity::kError,
+         "a network policy's selectors are alternatives where both were meant",
+         "As two items of a list either one does: every pod of that namespace may connect, and "
+         "pods of that label from this one.",
+         "Write namespaceSelector and podSelector into one item of `from`.", "CWE-697"},
+    Rule{kWeakPipe, "AB073", Severity::kError, "a Pipe of the gateway is weak",
+         "Whoever comes in by it, or stands between, gets more than one box's key is for.",
+         "Make the box anew with --gateway, which pins everything, or have that Pipe changed.",
+         "CWE-287"},
+    Rule{kLooseImage, "AB074", Severity::kWarning, "an image is named by a tag",
+         "Whoever can push to the registry changes what the box's next start runs.",
+         "Name it by its digest: IMAGE@sha256:...", "CWE-1357"},
+    Rule{kAlteredPod, "AB075", Severity::kError, "the pod is not what its Sandbox says",
+         "Somebody put into it, or changed, what nobody asked for.",
+         "Suspend the box; find out which admission webhook changes pods.", "CWE-345"},
+    Rule{kUnseen, "AB076", Severity::kWarning, "a part of the namespace could not be looked at",
+         "What is weak there is not in this report.",
+         "Give this account the rights that `agentbox-provision rbac audit` prints.", "CWE-1059"},
 };
 
 constexpr bool in_order() {

@@ -57,6 +57,13 @@ enum class RuleId : std::uint8_t {
   kTrialFailed,
   kWallOpen,
   kAuditLog,
+  kTokenInPod,
+  kNoPolicy,
+  kOredPeers,
+  kWeakPipe,
+  kLooseImage,
+  kAlteredPod,
+  kUnseen,
 };
 
 /// What is told of one kind of weakness.

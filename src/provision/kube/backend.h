@@ -104,6 +104,13 @@ class KubeBackend final : public Backend {
   [[nodiscard]] Answer<BoxView> view(const BoxName& name, bool probe) const override;
   [[nodiscard]] Answer<std::vector<BoxView>> views() const override;
   [[nodiscard]] Answer<Contact> contact(const BoxName& name) const override;
+  /// The first hop to the box of FACTS, and behind sshpiper also its Pipe: what was seen, or what
+  /// is wrong with it. FACTS' keys become those that the gateway lets in.
+  [[nodiscard]] Answer<std::string> examine_gateway(const BoxName& name, SandboxFacts& facts) const;
+  /// The second hop: what the door of FACTS' box answers to whoever is let in there.
+  [[nodiscard]] Status examine_door(const BoxName& name, const SandboxFacts& facts) const {
+    return prove_keys(name, facts, {});
+  }
   [[nodiscard]] bool has_network() const override { return true; }
   [[nodiscard]] Answer<std::vector<Neighbour>> neighbours(
       const BoxName& name, const std::vector<std::string>& nameservers) const override;

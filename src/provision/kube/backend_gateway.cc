@@ -246,6 +246,27 @@ void KubeBackend::probe_gateway(const BoxName& name, const SandboxFacts& facts,
   }
 }
 
+Answer<std::string> KubeBackend::examine_gateway(const BoxName& name, SandboxFacts& facts) const {
+  const auto wrong = [](const std::string& what) {
+    return Failure{Exit::kCheckFailed, what, "docs/gateway.md has the set-up of both kinds"};
+  };
+  AB_CHECK(look_at_pipe(name, facts));
+  if (is_piped(facts) && !facts.has_pipe) {
+    return wrong("there is no Pipe " + pipe_name(name) + " in namespace " + facts.gateway.ns);
+  }
+  if (!facts.pipe_problems.empty()) {
+    return wrong("Pipe " + pipe_name(name) + ": " + joined(facts.pipe_problems));
+  }
+  const std::string where = host_and_port(facts.gateway.host, facts.gateway.port);
+  const Status offered = offer_at_gateway(name, facts, facts.keys, {});
+  if (!offered.ok()) {
+    const bool lacks = !is_piped(facts) && is_refused_key(offered.error());
+    return wrong("the gateway " + where + ": " + offered.error().what +
+                 (lacks ? "; are the lines that status prints in its authorized_keys?" : ""));
+  }
+  return where + " takes " + std::to_string(facts.keys.size()) + " key(s) on its pinned host key";
+}
+
 Done KubeBackend::prove_start_behind_gateway(const SandboxFacts& facts, BoxView& view) const {
   const BoxName name = view.record.name;
   const auto deadline = steady_clock::now() + kStartTime;

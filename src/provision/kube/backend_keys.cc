@@ -183,6 +183,11 @@ Done KubeBackend::replace_pod(Held& held) const {
     AB_CHECK(wait_running(name, held.facts.sandbox, steady_clock::now() + kReadyTime));
   }
   AB_TRY(facts, look_existing(name));
+  if (is_piped(facts) && facts.has_pipe) {
+    // The gateway must know the new host key, or it lets nobody through.
+    AB_CHECK(put_pipe(name, facts, facts.keys, facts.door_keys.front().key.text()));
+    AB_CHECK(look_at_pipe(name, facts));
+  }
   held.facts = std::move(facts);
   return ran ? wait_pod(name, held.facts, nullptr) : Done();
 }

@@ -9,6 +9,7 @@
 #include "provision/kube/gc.h"
 #include "provision/kube/guard.h"
 #include "provision/kube/manifests.h"
+#include "provision/kube/namespace_audit.h"
 #include "provision/kube/pipe.h"
 #include "provision/kube/pool_commands.h"
 #include "provision/kube/preflight.h"
@@ -31,7 +32,7 @@ class ClusterCommands : public BackendCommands {
     return Failure{Exit::kUsage,
                    "this command is for boxes on this machine; it does not know clusters yet",
                    "in a cluster there are create, status, list, handoff, verify, call, pull, "
-                   "push, logs, doctor, "
+                   "push, logs, doctor, audit, "
                    "suspend, resume, rotate, revoke, ca trust, delete, gc, template, pool, "
                    "preflight, render and rbac"};
   }
@@ -59,6 +60,10 @@ Answer<Report> run_in_cluster(const Invocation& invocation, const Store& state) 
   if (std::holds_alternative<Preflight>(invocation.command)) {
     AB_TRY(client, Client::open(*invocation.cluster));
     return preflight(client);
+  }
+  if (const auto* audit = std::get_if<Audit>(&invocation.command)) {
+    AB_TRY(client, Client::open(*invocation.cluster));
+    return audit_namespace(client, *audit);
   }
   const auto* of_templates = std::get_if<TemplateCommand>(&invocation.command);
   const auto* of_pools = std::get_if<PoolCommand>(&invocation.command);

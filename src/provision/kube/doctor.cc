@@ -199,6 +199,12 @@ class Examination {
       return check_failed("the Sandbox says another host key than the one that is pinned in " +
                           paths.box);
     }
+    if (facts_->gateway.kind != GatewayKind::kNone) {
+      AB_TRY(pinned, read_file_capped(paths.gateway_known_hosts, 64U << 10U));
+      if (pinned != gateway_known_hosts(name_.text(), facts_->gateway)) {
+        return check_failed("the Sandbox names another gateway than " + paths.gateway_known_hosts);
+      }
+    }
     AB_TRY(text, read_file_capped(paths.known_hosts, 64U << 10U));
     if (text != known_hosts_text(name_.text(), stored->host_key)) {
       return check_failed(paths.known_hosts + " is not what was written");
@@ -213,6 +219,10 @@ class Examination {
     std::optional<Skip> skip = unless(acts, kUnread);
     if (!skip && facts_->state != State::kRunning) {
       skip = Skip{"the box is " + std::string(text_of(facts_->state))};
+    }
+    if (facts_ && facts_->gateway.kind != GatewayKind::kNone) {
+      run_.check(
+          CheckId::kClusterGateway, [&] { return gateway(); }, skip);
     }
     const bool open = run_.check(
         CheckId::kClusterDoor, [&] { return door(); }, skip);
@@ -236,9 +246,24 @@ class Examination {
     }
   }
 
+  Outcome gateway() {
+    AB_TRY(words, backend_.examine_gateway(name_, *facts_));
+    return words;
+  }
   Outcome door() {
     AB_TRY(box, backend_.contact(name_));
     box_.emplace(std::move(box));
+    if (facts_->gateway.kind == GatewayKind::kSshpiper) {
+      // The way of a session ends at the gateway: the door behind it is asked by itself.
+      const Status offered = backend_.examine_door(name_, *facts_);
+      const bool answered = offered.ok() || offered.error().code == Code::kDenied;
+      if (!offered.ok() && (answered || backend_.way() == Way::kPortForward)) {
+        return check_failed("behind the gateway: " + offered.error().what);
+      }
+      return std::string(offered.ok() ? "it takes the gateway's key"
+                                      : "only the gateway may connect; --port-forward asks it all "
+                                        "the same");
+    }
     AB_TRY(line, box_->dial(steady_clock::now() + box_->step));
     static_cast<void>(line);
     return backend_.way() == Way::kPortForward
@@ -254,7 +279,7 @@ class Examination {
     }
     AB_TRY(line, box_->dial(steady_clock::now() + box_->step));
     for (const NamedKey& entry : record.keys) {
-      AB_TRY(taken, line.client.offer(kLoginUser, entry.key, steady_clock::now() + box_->step));
+      AB_TRY(taken, line.client.offer(line.user, entry.key, steady_clock::now() + box_->step));
       if (!taken) {
         return check_failed("the door refuses " + entry.key.fingerprint() +
                             ", which the Sandbox lists");
