@@ -89,6 +89,22 @@ TEST_CASE("audit of a namespace: a sound one has no finding, and a part for each
   CHECK(codes(sound()).empty());
 }
 
+TEST_CASE("audit of a namespace: every rule of clusters is found by one of these") {
+  NamespaceFacts facts = sound();
+  facts.pods[0]["spec"]["automountServiceAccountToken"] = true;
+  facts.pods[0]["spec"]["containers"][1]["image"] = "tools:7";
+  facts.policies[0]["spec"]["policyTypes"] = {"Ingress"};
+  facts.policies[0]["spec"]["ingress"][0]["from"] = {{{"namespaceSelector", Json::object()}},
+                                                     {{"podSelector", Json::object()}}};
+  facts.pipes.push_back(Json::object());
+  facts.unseen.emplace_back("secrets: never");
+  const std::string found = codes(facts);
+  for (const Rule& rule : all_rules()) {
+    CAPTURE(rule.code, found);
+    CHECK((rule.code < "AB070" || found.find(rule.code) != std::string::npos));
+  }
+}
+
 TEST_CASE("audit of a namespace: each weakness is told by its rule") {
   CHECK(after([](auto& f) { f.pods[0]["spec"]["automountServiceAccountToken"] = true; }) ==
         "AB070 AB075");

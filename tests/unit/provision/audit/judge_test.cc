@@ -124,7 +124,8 @@ TEST_CASE("every rule has a weakness that it finds, a code of its own, and words
   std::set<std::string_view> codes;
   for (const Rule& rule : all_rules()) {
     CAPTURE(rule.code);
-    CHECK(tried.count(rule.id) == 1);
+    const bool of_clusters = rule.code >= "AB070";  // cluster_test.cc finds those
+    CHECK(tried.count(rule.id) == (of_clusters ? 0 : 1));
     CHECK(codes.insert(rule.code).second);
     CHECK(rule.code.starts_with("AB"));
     CHECK(rule.reference.starts_with("CWE-"));
