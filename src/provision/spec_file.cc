@@ -10,7 +10,7 @@ std::vector<std::string> keys_in(const YamlMap& map) {
   std::vector<std::string> names;
   for (const char* name :
        {"door_image", "image", "size", "cpu", "memory", "storage_class", "runtime_class", "egress",
-        "egress_to", "gateway_namespace", "gateway_pods"}) {
+        "egress_to", "gateway_namespace", "gateway_pods", "retain_data", "labels", "annotations"}) {
     if (map.has(name)) {
       names.emplace_back(name);
     }

@@ -817,6 +817,25 @@ def test_the_roles_of_a_gateway_and_of_who_makes_pipes(folder):
         assert programs.provision("rbac", *words).returncode == 2
 
 
+def rights(*commands):
+    """{(verb, resource)} of the Role that is printed for these commands."""
+    role = json.loads(ok(programs.provision("rbac", *commands, "--output", "json")).stdout)
+    return {(verb, resource) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+
+
+def test_the_printed_roles_are_enough_for_a_box_behind_a_gateway(cluster, pod, piper):
+    cluster.allowed = rights("create", "status", "rotate", "revoke", "delete", "sshpiper")
+    box = create(cluster, "demo", *piper_words(piper))
+    done(cluster, "status", "demo", "--kubernetes")
+    rotated = done(cluster, "rotate", "demo", "--kubernetes")
+    done(cluster, "revoke", "demo", "--kubernetes", "--key", rotated["keys"][0]["fingerprint"])
+    cluster.allowed = rights("audit")
+    assert codes_of(audited(cluster), "demo") is not None
+    cluster.allowed = rights("delete", "sshpiper")
+    assert done(cluster, "delete", "demo", "--kubernetes")["changed"] and box["keys"]
+    assert cluster.names("pipes") == cluster.names("secrets") == []
+
+
 def test_render_shows_what_a_gateway_adds_without_a_private_half(folder):
     key = make_key(folder / "gw")
     objects = json.loads(ok(programs.provision(
