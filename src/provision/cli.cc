@@ -569,9 +569,11 @@ constexpr std::array<Entry, 27> kEntries = {{
      [](CLI::App&, Words&) {}, [](const Words&) -> Command { return Preflight{}; }},
     {"rbac", "Print the Role that commands need in a cluster", false,
      [](CLI::App& app, Words& words) {
-       app.add_option("COMMAND", words.commands,
-                      "create, status, list, suspend, ...; sshpiper: what those need besides in a "
-                      "gateway's namespace; gateway: what sshpiper itself needs there")
+       app.add_option(
+              "COMMAND", words.commands,
+              "create, status, list, suspend, ...; create-from-pool, rotate-from-pool, ...: for "
+              "boxes of pools; sshpiper: what those need besides in a "
+              "gateway's namespace; gateway: what sshpiper itself needs there")
            ->required();
        app.add_option("--box", words.role_boxes,
                       "gateway: a box behind it, whose Secret alone it may read; may be repeated")

@@ -3,6 +3,7 @@ import pytest
 from cluster import KINDS, Clock, kubectl
 from api import Resource
 from kit.mcp import gets_in
+from rights import Operator
 from kit.target import make_key
 from kit.waiting import wait_until
 
@@ -105,6 +106,24 @@ def test_doctor_knows_a_box_from_a_pool(pool, claimed):
     report = box.done("doctor")
     wrong = [check for check in report["checks"] if not check["ok"]]
     assert report["ok"], wrong
+
+
+def test_the_roles_for_pools_are_enough_and_make_no_pod(pool):
+    role = pool.done("rbac", "create-from-pool", "status", "list-from-pool", "suspend", "resume", "rotate-from-pool",
+                     "revoke-from-pool", "delete-from-pool")
+    operator = Operator(pool, "takes-boxes", role)
+
+    def done(*words):
+        return pool.done(*words, kubeconfig=operator.kubeconfig, state="takes-boxes")
+
+    box = done("create", "fir", "--from-pool", "warm")
+    assert done("status", "fir")["keys"] == box["keys"] and [each["name"] for each in done("list")["boxes"]] == ["fir"]
+    done("suspend", "fir")
+    done("resume", "fir")
+    key = done("rotate", "fir")["keys"][0]["fingerprint"]
+    assert done("revoke", "fir", "--key", key)["keys"] == []
+    assert done("delete", "fir")["changed"] is True
+    assert "cannot" in pool.refused(7, "create", "fir", "-f", pool.spec(), kubeconfig=operator.kubeconfig, state="takes-boxes")
 
 
 def test_a_pool_that_boxes_are_from_is_kept_and_without_it_keys_still_go(own_namespace):

@@ -6,6 +6,8 @@ from rights import Operator, single_rights, without
 # What a command needs only where the cluster is slower than it: the first look at a list may show all that is waited
 # for, and a Secret go with the Sandbox that owns it before it is removed by name.
 SELDOM = {("", "pods", "watch"), ("", "secrets", "delete")}
+# And what it needs only where no Sandbox has the name: there may be a claim.
+SELDOM.add(("extensions.agents.x-k8s.io", "sandboxclaims", "get"))
 
 
 def arguments_of(command, namespace, box):

@@ -542,15 +542,15 @@ def test_handoff(pool):
 
 
 def test_a_role_for_pools_alone_is_enough_for_their_boxes(pool):
-    role = json.loads(ok(programs.provision("rbac", "create-from-pool", "status", "list", "suspend", "resume", "rotate", "revoke",
-                                            "--output", "json")).stdout)
+    role = json.loads(ok(programs.provision("rbac", "create-from-pool", "status", "list-from-pool", "suspend", "resume",
+                                            "rotate-from-pool", "revoke-from-pool", "--output", "json")).stdout)
     pool.allowed = {(verb, resource) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
     assert ("create", "sandboxes") not in pool.allowed and ("create", "secrets") not in pool.allowed
     fingerprint = take(pool)["keys"][0]["fingerprint"]
     for words in (("status", "alder-7"), ("list",), ("suspend", "alder-7"), ("resume", "alder-7"), ("rotate", "alder-7"),
                   ("revoke", "alder-7", "--key", fingerprint)):
         done(pool, *words)
-    role = json.loads(ok(programs.provision("rbac", "delete", "template", "pool", "--output", "json")).stdout)
+    role = json.loads(ok(programs.provision("rbac", "delete-from-pool", "template", "pool", "--output", "json")).stdout)
     pool.allowed = {(verb, resource) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
     done(pool, "delete", "alder-7")
     done(pool, "pool", "apply", "warm", "--template", "small")

@@ -271,11 +271,15 @@ Answer<std::string> KubeBackend::learn_host_key(const SandboxFacts& facts) const
     return Failure{Exit::kRefused, "the host key of Pod " + facts.pod + " cannot be known: " + why,
                    "delete the box and take another; no key was written to it"};
   };
+  const auto problem = [&](const std::optional<Json>& pod) -> std::string {
+    if (!pod) {
+      return "the pod is gone";
+    }
+    return defended("first-start") ? no_first_start(*pod, facts.sandbox_uid) : "";
+  };
   for (;;) {
     AB_TRY(pod, client_->find(kPods, facts.pod));
-    const std::string why =
-        pod ? no_first_start(*pod, facts.sandbox_uid) : std::string("the pod is gone");
-    if (!why.empty() && defended("first-start")) {
+    if (const std::string why = problem(pod); !why.empty()) {
       return unknown(why);
     }
     LogQuery query;
@@ -288,8 +292,8 @@ Answer<std::string> KubeBackend::learn_host_key(const SandboxFacts& facts) const
     }
     // The log is that of the pod looked at above, unless it has been replaced in between.
     AB_TRY(after, client_->find(kPods, facts.pod));
-    const bool same = after && metadata_text(*after, "uid") == metadata_text(*pod, "uid") &&
-                      no_first_start(*after, facts.sandbox_uid).empty();
+    const bool same =
+        problem(after).empty() && metadata_text(*after, "uid") == metadata_text(*pod, "uid");
     if (*told && same) {
       log::info("host key", {{"pod", facts.pod}, {"fingerprint", (*told)->fingerprint()}});
       return (*told)->text();

@@ -275,12 +275,15 @@ TEST_CASE(
 }
 
 TEST_CASE("rbac: who takes boxes from pools alone decides of no pod and sees no Secret") {
-  const auto rights = rights_of(
-      {"create-from-pool", "status", "list", "suspend", "resume", "rotate", "revoke", "handoff"});
+  const auto rights =
+      rights_of({"create-from-pool", "status", "list-from-pool", "suspend", "resume",
+                 "rotate-from-pool", "revoke-from-pool", "ca-from-pool", "delete-from-pool"});
   REQUIRE(rights.ok());
   CHECK_FALSE(rights->contains({"", "secrets"}));
   CHECK_FALSE(rights->at({"agents.x-k8s.io", "sandboxes"}).contains("create"));
-  CHECK_FALSE(rights->at({"extensions.agents.x-k8s.io", "sandboxtemplates"}).contains("patch"));
+  CHECK_FALSE(rights->at({"agents.x-k8s.io", "sandboxes"}).contains("delete"));
+  CHECK(rights->at({"extensions.agents.x-k8s.io", "sandboxtemplates"}) ==
+        std::set<std::string>{"get"});
 }
 
 TEST_CASE("rbac: verify needs what its steps need, and the addresses of pods") {
