@@ -29,7 +29,7 @@ endif()
 
 find_program(AGENTBOX_SHELLCHECK shellcheck)
 if(AGENTBOX_SHELLCHECK)
-  file(GLOB scripts ${PROJECT_SOURCE_DIR}/scripts/* ${PROJECT_SOURCE_DIR}/.ci/run)
+  file(GLOB scripts ${PROJECT_SOURCE_DIR}/scripts/* ${PROJECT_SOURCE_DIR}/.ci/run ${PROJECT_SOURCE_DIR}/tests/cluster/build)
   add_test(NAME "check: shell scripts" COMMAND ${AGENTBOX_SHELLCHECK} -x ${scripts}
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 else()

@@ -38,7 +38,7 @@ HELD = RUN / "held"  # a file of a component's name in it: the component is not 
 VOLUMES = RUN / "volumes"
 KUBECONFIG = RUN / "kubeconfig"
 SOCKET = RUN / "containerd.sock"
-# Written into what must be ours before it is removed.
+# Of ours alone, so that it can be removed with all that is in it.
 CGROUP = "agentbox-cluster"
 
 NODE = "node1"
@@ -330,13 +330,12 @@ def first_process():
     return number if b"supervise" in words and str(HERE / "node.py").encode() in words else None
 
 
-def inside(*command, keep_folder=True):
-    """The words that run COMMAND inside."""
+def inside(*command):
+    """The words that run COMMAND inside, in this folder."""
     number = first_process()
     if number is None:
         give_up("it does not run. Next step: node.py up")
-    where = [f"--wdns={os.getcwd()}"] if keep_folder else []
-    return ["nsenter", "--target", str(number), "--net", "--mount", "--pid", *where, "--",
+    return ["nsenter", "--target", str(number), "--net", "--mount", "--pid", f"--wdns={os.getcwd()}", "--",
             *(str(word) for word in command)]
 
 
@@ -472,9 +471,9 @@ def down():
     for place in reversed(made):
         if os.path.isdir(place):
             os.rmdir(place)
-    if number is not None or made:
+    if RUN.exists():
         remove_cgroups()
-    shutil.rmtree(RUN, ignore_errors=False) if RUN.exists() else None
+        shutil.rmtree(RUN)
 
 
 def show():

@@ -1,4 +1,6 @@
 """One box in a real cluster, from create to delete."""
+import json
+
 from cluster import DOOR_IMAGE, Clock
 from kit.waiting import wait_until
 
@@ -57,6 +59,23 @@ def test_data_and_host_key_outlive_a_pod(box, measured):
             assert session.shell("sha256sum /workspace/deep/blob")["stdout"].split()[0] == digest
     assert box.pod()["metadata"]["uid"] != before
     assert box.namespace.get("secrets", f"{box.name}-hostkey")["data"] == secret["data"]
+
+
+def test_verify_is_this_loop_in_one_command(own_namespace, measured):
+    with Clock() as clock:
+        report = own_namespace.done("verify", "looped", "-f", own_namespace.spec())
+    assert report["ok"] is True, report
+    measured(f"verify, create to delete: {clock.seconds:.1f} s")
+    assert own_namespace.names("sandboxes") == [] and own_namespace.names("pods") == []
+
+
+def test_tools_are_called_from_the_operators_side(box, tmp_path):
+    told = box.done("call", "shell_exec", '{"command": "echo from here"}')
+    assert "from here" in json.dumps(told)
+    (tmp_path / "there").write_bytes(bytes(range(256)) * 1000)
+    box.done("push", tmp_path / "there", "/workspace/pushed")
+    box.done("pull", "/workspace/pushed", tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == (tmp_path / "there").read_bytes()
 
 
 def test_delete_leaves_nothing(own_namespace, measured):
