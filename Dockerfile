@@ -50,8 +50,8 @@ EXPOSE 2222
 ENTRYPOINT ["/usr/bin/agentbox-sshd"]
 CMD ["--config", "/etc/agentbox/agentbox-sshd.yaml"]
 
-# Started by hand it is an MCP server on its standard input and output; a pod starts its own.
-FROM base AS box
+# What an agent works with. The programs come last, so that what is below them is not made anew for each change of theirs.
+FROM base AS tools
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates file less procps \
  && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/*
@@ -60,19 +60,26 @@ RUN echo 'agent:x:1000:1000:agent:/home/agent:/bin/bash' >>/etc/passwd \
  && echo 'agent:x:1000:' >>/etc/group \
  && mkdir -p /home/agent /workspace \
  && chown 1000:1000 /home/agent /workspace
-COPY --from=programs --chmod=0711 /made/bin/agent-box /usr/bin/agent-box
-WORKDIR /workspace
-USER 1000:1000
-ENTRYPOINT ["/usr/bin/agent-box"]
 
-FROM box AS box-full
-USER 0:0
+FROM tools AS more-tools
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
       curl diffutils fd-find git jq make nodejs openssh-client patch python3 python3-pip python3-venv ripgrep tree unzip xz-utils zip \
  && find / -xdev -type f -perm /6000 -exec chmod a-s {} + \
  && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/*
+
+# Started by hand it is an MCP server on its standard input and output; a pod starts its own.
+FROM tools AS box
+COPY --from=programs --chmod=0711 /made/bin/agent-box /usr/bin/agent-box
+WORKDIR /workspace
 USER 1000:1000
+ENTRYPOINT ["/usr/bin/agent-box"]
+
+FROM more-tools AS box-full
+COPY --from=programs --chmod=0711 /made/bin/agent-box /usr/bin/agent-box
+WORKDIR /workspace
+USER 1000:1000
+ENTRYPOINT ["/usr/bin/agent-box"]
 
 FROM libraries AS operator
 RUN apt-get update \
