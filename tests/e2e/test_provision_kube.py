@@ -76,14 +76,15 @@ def public_half(private):
 
 def test_preflight_says_what_a_cluster_has(cluster):
     report = done(cluster, "preflight")
-    assert report["ok"] and [check["ok"] for check in report["checks"]] == [True] * 5, report
+    assert report["ok"] and [check["ok"] for check in report["checks"]] == [True] * 6, report
     assert not changes(cluster)
     cluster.forbidden.add(("create", "secrets"))
     cluster.served = ["v1alpha1"]
     result = provision(cluster, "preflight")
     assert result.returncode == 6
     report = json.loads(result.stdout)
-    assert [check["ok"] for check in report["checks"]] == [True, False, False, True], report
+    assert [check["ok"] for check in report["checks"]] == [True, False, False, False], report
+    assert not report["checks"][3]["needed"]
     assert "create (create secrets)" in report["checks"][3]["detail"] and "status" not in report["checks"][3]["detail"]
     assert "v1alpha1" in report["checks"][1]["detail"] and "create secrets" in report["checks"][2]["detail"]
 

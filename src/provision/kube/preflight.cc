@@ -82,8 +82,8 @@ Answer<Check> look_at_other_commands(Client& client) {
       without += ")";
     }
   }
-  return Check{"the other commands", true,
-               without.empty() ? "all of them may be used" : "not to be used: " + without};
+  return Check{"every command may be used", without.empty(),
+               without.empty() ? "" : "not allowed: " + without, false};
 }
 
 Check check_dry_run(Client& client) {
