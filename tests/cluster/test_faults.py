@@ -11,6 +11,7 @@ from cluster import DOOR_IMAGE, Clock, Namespace, kubectl
 from kit import programs
 from kit.box import ok
 from kit.mcp import gets_in
+from kit.target import run
 from kit.waiting import wait_until
 from rights import Operator, kubeconfig
 
@@ -105,10 +106,20 @@ def test_no_such_right(own_namespace):
     assert own_namespace.names("networkpolicies") == []
 
 
-def test_credentials_that_are_over(own_namespace):
-    over = kubeconfig(own_namespace.folder / "over.kubeconfig", "abc.def.ghi")
-    message = refused(own_namespace, 7, "list", kubeconfig=over)
-    assert "401" in message, message
+@pytest.mark.parametrize("which", ["a certificate whose time is over", "a token that is none"])
+def test_credentials_that_do_not_count(own_namespace, which):
+    path = own_namespace.folder / "bad.kubeconfig"
+    if which == "a token that is none":
+        kubeconfig(path, "abc.def.ghi")
+    else:
+        folder = own_namespace.folder
+        run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", folder / "late.key"])
+        run(["openssl", "req", "-new", "-key", folder / "late.key", "-subj", "/O=system:masters/CN=late",
+             "-out", folder / "late.csr"])
+        ok(run(["openssl", "x509", "-req", "-in", folder / "late.csr", "-CA", node.PKI / "ca.crt", "-CAkey",
+                node.PKI / "ca.key", "-set_serial", "77", "-days", "-1", "-out", folder / "late.crt"]))
+        node.write_kubeconfig(path, {"client-certificate": str(folder / "late.crt"), "client-key": str(folder / "late.key")})
+    assert "401" in refused(own_namespace, 7, "list", kubeconfig=path)
 
 
 def test_a_server_that_is_not_there(own_namespace):
