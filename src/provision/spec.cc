@@ -2,6 +2,7 @@
 #include "provision/spec.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 
@@ -81,7 +82,19 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& more) 
 }
 
 // --egress-to alone means a list.
-Done take_cluster_flags(const CreateOptions& options, kube::KubeSpec& spec) {
+Done take_cluster_flags(const CreateOptions& options, WantedBox& wanted) {
+  kube::KubeSpec& spec = wanted.cluster;
+  const std::array<std::pair<const char*, bool>, 5> given = {
+      {{"runtime_class", !options.runtime_class.empty()},
+       {"egress", !options.egress.empty() || !options.egress_to.empty()},
+       {"retain_data", options.retain_data},
+       {"labels", !options.labels.empty()},
+       {"annotations", !options.annotations.empty()}}};
+  for (const auto& [name, is_given] : given) {
+    if (is_given) {
+      wanted.cluster_settings.emplace_back(name);
+    }
+  }
   if (!options.runtime_class.empty()) {
     spec.runtime_class = options.runtime_class;
   }
@@ -156,7 +169,7 @@ Answer<WantedBox> read_wanted_box(const CreateOptions& given) {
     wanted.cluster.size = options.size;
     wanted.cluster_settings.emplace_back("size");
   }
-  AB_CHECK(take_cluster_flags(options, wanted.cluster));
+  AB_CHECK(take_cluster_flags(options, wanted));
   for (const std::string& file : options.key_files) {
     AB_TRY(keys, read_public_keys(file, true));
     for (const NamedKey& entry : keys) {

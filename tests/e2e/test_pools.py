@@ -149,6 +149,8 @@ def test_a_template_can_be_changed_and_deleted_once_no_pool_needs_it(pool):
 def test_a_template_has_no_keys_of_anybody(cluster):
     key = make_key(cluster.folder / "key")
     (cluster.folder / "spec.yaml").write_text(f"keys: [{key}.pub]\n")
+    (cluster.folder / "retain.yaml").write_text("kubernetes: {retain_data: true}\n")
+    assert "share no volume" in refused(2, cluster, "template", "apply", "small", "-f", cluster.folder / "retain.yaml")
     assert "neither keys" in refused(2, cluster, "template", "apply", "small", "-f", cluster.folder / "spec.yaml")
     assert cluster.made() == []
 
@@ -368,11 +370,13 @@ def test_h3_097_the_sandbox_has_the_pools_name_and_a_cold_one_the_claims(pool):
     assert {box["name"]: box["sandbox"] for box in done(pool, "list")["boxes"]} == {"alder-7": "warm-b7k1d", "birch": "birch"}
 
 
-@pytest.mark.parametrize("words", [("--image", "tools:2"), ("--size", "5Gi")])
+@pytest.mark.parametrize("words", [
+    ("--image", "tools:2"), ("--size", "5Gi"), ("--egress", "none"), ("--label", "a=b"), ("--annotation", "a=b"), ("--retain-data",),
+    ("--runtime-class", "gvisor")])
 def test_h3_097_what_would_force_a_cold_start_is_refused(pool, words):
     before = len(changes(pool))
     message = refused(2, pool, "create", "alder-7", "--from-pool", "warm", *words)
-    assert words[0][2:] in message and "a pod made for this box" in message
+    assert words[0][2:].replace("-", "_") in message and "a pod made for this box" in message
     (pool.folder / "spec.yaml").write_text("kubernetes: {memory: 2Gi, egress: none}\n")
     assert "memory, egress" in refused(2, pool, "create", "alder-7", "--from-pool", "warm", "-f", pool.folder / "spec.yaml")
     assert len(changes(pool)) == before
