@@ -11,7 +11,7 @@ _names = itertools.count(1)
 
 
 def pytest_configure(config):
-    missing = [path.name for path in (programs.SSHD, programs.BOX, programs.PROVISION) if not path.exists()]
+    missing = [path.name for path in (programs.SSHD, programs.BOX) if not path.exists()]
     if missing:
         pytest.exit(f"{programs.BIN} has no {', '.join(missing)}. Next step: scripts/build", 1)
 
