@@ -29,7 +29,7 @@ constexpr const char* kFooter =
     "this)\n"
     "             KUBECONFIG           as kubectl has it\n"
     "With --kubernetes there are create, status, list, handoff, verify, call, pull, push, logs,\n"
-    "doctor, suspend, resume, rotate, revoke, ca trust, delete, gc, template and pool.\n"
+    "doctor, audit, suspend, resume, rotate, revoke, ca trust, delete, gc, template and pool.\n"
     "A local box has no CPU, memory, disk or network limit of its own.";
 
 struct FormatName {
@@ -446,7 +446,7 @@ constexpr std::array<Entry, 27> kEntries = {{
      add_name, [](const Words& words) -> Command { return Doctor{*words.box}; }},
     {"audit",
      "Report every claim on a box, and what is weak, with why it matters and the fix; without NAME "
-     "on every box of this machine",
+     "on every box of this machine, with --kubernetes on a namespace",
      false,
      [](CLI::App& app, Words& words) {
        app.add_option("NAME", words.name, "The box; without it all of them");
