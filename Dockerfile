@@ -83,7 +83,7 @@ ENTRYPOINT ["/usr/bin/agent-box"]
 
 FROM libraries AS operator
 RUN apt-get update \
- && apt-get install -y --no-install-recommends bubblewrap ca-certificates libcurl4 openssh-client \
+ && apt-get install -y --no-install-recommends bubblewrap ca-certificates libcurl4 libre2-9 openssh-client \
  && find / -xdev -type f -perm /6000 -exec chmod a-s {} + \
  && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/*
 COPY --from=programs /made/ /usr/

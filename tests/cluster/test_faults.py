@@ -72,8 +72,8 @@ def test_a_standard_for_pods_that_none_meets(own_namespace):
          "metadata": {"name": name},
          "spec": {"policyName": name, "validationActions": ["Deny"], "matchResources": scope}})
     try:
-        wait_until("the policy is in force", lambda: kubectl(
-            "-n", own_namespace.name, "run", "probe", f"--image={DOOR_IMAGE}", "--dry-run=server").returncode != 0, 30)
+        wait_until("the policy is in force", lambda: b"runtimeClassName" in kubectl(
+            "-n", own_namespace.name, "run", "probe", f"--image={DOOR_IMAGE}", "--dry-run=server").stderr, 30)
         message = refused(own_namespace, 5, "create", "plain", "-f", own_namespace.spec())
         assert "pods of this cluster need a runtimeClassName" in message, message
         cleared(own_namespace, "plain")
@@ -102,7 +102,7 @@ def test_a_namespace_whose_standard_refuses_the_pod(tmp_path_factory):
 def test_no_such_right(own_namespace):
     operator = Operator(own_namespace, "reader", own_namespace.done("rbac", "list"))
     message = refused(own_namespace, 7, "create", "mine", "-f", own_namespace.spec(), kubeconfig=operator.kubeconfig)
-    assert "cannot" in message and "networkpolicies" in message, message
+    assert "cannot" in message and "rbac COMMAND" in message, message
     assert own_namespace.names("networkpolicies") == []
 
 
@@ -173,7 +173,8 @@ def test_sessions_need_no_kubelet(own_namespace, parts):
         wait_until("the node is ready", lambda: kubectl(
             "wait", "--for=condition=Ready", f"node/{node.NODE}", "--timeout=1s").returncode == 0, 90)
         session.ping()
-        assert box.done("rotate")["proven"] is True
+    # The box's name is there again once kubelet has found its pod ready.
+    wait_until("a change of keys is proven", lambda: box.done("rotate")["proven"], 60)
     box.delete()
 
 

@@ -10,7 +10,9 @@ GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
 
 def manifests():
-    return sorted(path for path in GOLDEN.rglob("*.yaml") if "apiVersion:" in path.read_text())
+    """All but those for a gateway whose kind of object this cluster does not have."""
+    texts = {path: path.read_text() for path in GOLDEN.rglob("*.yaml")}
+    return sorted(path for path, text in texts.items() if "apiVersion:" in text and "kind: Pipe" not in text)
 
 
 def accepted(namespace, text):
