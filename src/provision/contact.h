@@ -37,6 +37,8 @@ struct Contact {
   std::chrono::seconds step = kProofStep;  ///< for one connection, or one quick answer
   /// A box that was just started may take so long until it answers from here, though it runs.
   std::chrono::seconds settling{0};
+  /// The dial ends at a gateway that stands for the box: it answers whatever the box does.
+  bool at_gateway = false;
 };
 
 /// Where the box of RECORD answers on this machine, and the only host key it may show.

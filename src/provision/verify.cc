@@ -185,7 +185,10 @@ class Loop {
     if (done.view.state != State::kSuspended) {
       return Failure{Exit::kCheckFailed, "it is " + std::string(text_of(done.view.state)), ""};
     }
-    if (box.dial(std::chrono::steady_clock::now() + box.step).ok()) {
+    const auto deadline = std::chrono::steady_clock::now() + box.step;
+    const bool answers =
+        box.at_gateway ? open_session(box, deadline).ok() : box.dial(deadline).ok();
+    if (answers) {
       return Failure{Exit::kCheckFailed, "a suspended box still answers", ""};
     }
     return std::string("nobody answers");

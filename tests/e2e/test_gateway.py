@@ -436,6 +436,12 @@ def test_the_operators_own_commands_take_the_agents_way(cluster, piped, piper, p
     assert "logged in, system_info answered" in seen["checked"][-1], seen
 
 
+def test_the_whole_loop_of_verify_goes_through_the_gateway(cluster, pod, piper):
+    report = json.loads(ok(provision(cluster, "verify", "demo", "--kubernetes", *piper_words(piper), seconds=180.0)).stdout)
+    assert report["ok"] and piper.seen and not cluster.names("pipes"), report
+    assert cluster.names("secrets") == []
+
+
 def test_two_hops_through_the_gateway(cluster, piped, piper, pod):
     command = piped["ssh"]["command"]
     assert command[-5:] == [str(piper.port), "-l", "demo", "--", "127.0.0.1"]

@@ -544,7 +544,7 @@ Contact KubeBackend::contact_with(BoxRecord record, const SandboxFacts& facts) c
     return is_piped(facts) ? dial_gateway(name, facts.gateway, deadline)
                            : dial_box(name, facts, deadline);
   };
-  return Contact{std::move(record), dial, kClusterStep, kNameTime};
+  return Contact{std::move(record), dial, kClusterStep, kNameTime, is_piped(facts)};
 }
 
 Answer<std::vector<Neighbour>> KubeBackend::neighbours(
