@@ -543,7 +543,7 @@ constexpr std::array<Entry, 27> kEntries = {{
            ->allow_extra_args(false)
            ->type_name("ACCOUNT");
        app.add_option("--controller", words.controller,
-                      "with --guard: the agent-sandbox controller's account")
+                      "With --guard: the agent-sandbox controller's account")
            ->capture_default_str()
            ->type_name("ACCOUNT");
      },

@@ -65,8 +65,9 @@ std::string command_section(const ProgramShape& shape, const CommandShape& comma
 }  // namespace
 
 std::string render_manual(const ProgramShape& shape) {
+  // Not justified (.ad l): a long word, such as an account's name, leaves its line ragged.
   std::string text = ".TH AGENTBOX\\-PROVISION 1 \"\" \"agentbox " + troff(shape.version) +
-                     "\" \"agentbox\"\n.SH NAME\n" + troff(shape.name) +
+                     "\" \"agentbox\"\n.ad l\n.SH NAME\n" + troff(shape.name) +
                      " \\- makes, proves and looks after boxes for AI agents\n.SH SYNOPSIS\n" +
                      bold(shape.name) + " " + italic("command") + " [" + italic("name") + "] [" +
                      italic("options") + "]\n.SH DESCRIPTION\n" + troff(shape.about) +
