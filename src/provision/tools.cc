@@ -31,11 +31,24 @@ Error strange(const std::string& tool) {
   return Error{Code::kProtocol, tool + " gives a result that is none"};
 }
 
+Error not_offered(const std::string& tool) {
+  return Error{Code::kDenied,
+               "the box does not offer " + tool +
+                   " to this key: verify, pull and push need the profile standard or "
+                   "full, and a key whose role is not reader"};
+}
+
 }  // namespace
 
 Result<Json> use_tool(McpClient& session, const std::string& tool, const Json& arguments,
                       std::chrono::seconds time) {
-  AB_TRY(result, session.call_tool(tool, arguments, std::chrono::steady_clock::now() + time));
+  const auto deadline = std::chrono::steady_clock::now() + time;
+  auto answer = session.call_tool(tool, arguments, deadline);
+  if (!answer.ok()) {
+    const auto offered = session.has_tool(tool, deadline);
+    return offered.ok() && !*offered ? not_offered(tool) : std::move(answer).error();
+  }
+  const Json result = std::move(answer).value();
   if (is_error_result(result)) {
     std::string words = text_of_result(result);  // names the tool itself
     while (words.ends_with('\n')) {

@@ -239,6 +239,13 @@ def test_several_keys_all_enter_and_without_the_private_half_no_call_is_made(oth
     assert verified["checks"][0]["ok"] is True and "no login was tried" in verified["checks"][0]["detail"]
 
 
+def test_where_the_profile_lacks_a_tool_that_is_said(other):
+    other("slim", "--profile", "core")
+    result = programs.provision("verify", "slim")
+    assert result.returncode == 6 and b"does not offer list_blobs" in result.stdout, result
+    assert b"does not offer download_chunk" in programs.provision("pull", "slim", "x", "-").stderr
+
+
 def test_a_key_has_the_role_that_its_line_gives_it(other, tmp_path):
     agent, reader = make_key(tmp_path / "agent"), make_key(tmp_path / "reader")
     listed = tmp_path / "listed.pub"
