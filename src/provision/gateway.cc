@@ -27,7 +27,9 @@ Error bad(std::string_view what, std::string_view value) {
 
 bool is_ipv6(const std::string& text) {
   std::array<char, 16> bytes{};
-  return ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
+  // inet_pton would read up to a NUL, and let pass whatever is behind it.
+  return text.find('\0') == std::string::npos &&
+         ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
 }
 
 // A name or an IPv4 address: nothing that a shell, ssh or a URL gives a meaning to.

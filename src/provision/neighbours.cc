@@ -18,8 +18,9 @@ constexpr std::array<CheckId, 4> kNetworkChecks = {CheckId::kApiHidden, CheckId:
 
 bool is_address(const std::string& text) {
   std::array<char, 16> bytes{};
-  return ::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
-         ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
+  return text.find('\0') == std::string::npos &&
+         (::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
+          ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1);
 }
 
 // The words of the first line of TEXT, which is taken off it.

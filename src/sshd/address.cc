@@ -42,6 +42,9 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
 
 Result<Address> Address::parse(std::string_view text) {
   const std::string copy(text);
+  if (copy.find('\0') != std::string::npos) {  // inet_pton would read up to it
+    return Error{Code::kInvalid, "not a numeric address: " + escape_text(text, 64)};
+  }
   Address address;
   in_addr v4{};
   in6_addr v6{};

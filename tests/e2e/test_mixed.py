@@ -104,6 +104,7 @@ class Caller:
         self.open = set()
         self.cancelled = set()
         self.started = {}  # number of a call to its tool
+        self.asked = {}  # the same to its tool and arguments
         self.seen = 0
 
     def take_answers(self):
@@ -118,6 +119,7 @@ class Caller:
             tool, arguments = some_call(self.chance, [self.never_called.pop()] if self.never_called else self.tools)
             number = self.session.start("tools/call", {"name": tool, "arguments": arguments})
             self.started[number] = tool
+            self.asked[number] = (tool, arguments)
             self.open.add(number)
             if self.chance.random() < 0.15:
                 self.cancel(self.chance.choice(sorted(self.open)))
@@ -140,7 +142,10 @@ def test_each_of_many_mixed_calls_is_answered_once_or_cancelled(tmp_path):
         while time.monotonic() < until:
             caller.turn()
             time.sleep(0.001)  # lets the reader have its turn
-        wait_until("all that was not cancelled is answered", lambda: caller.take_answers() or not caller.open, 60)
+        try:
+            wait_until("all that was not cancelled is answered", lambda: caller.take_answers() or not caller.open, 60)
+        except AssertionError as late:
+            raise AssertionError([caller.asked[number] for number in sorted(caller.open)]) from late
         session.ping()
         left = descendants(session.process.pid)  # what commands left behind ends with the session
         answers = Counter(message["id"] for message in session.lines if "id" in message)

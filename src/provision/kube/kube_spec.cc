@@ -137,7 +137,7 @@ Result<AddressRange> parse_range(std::string_view text) {
   std::array<char, 16> bytes{};
   const bool v6 = address.find(':') != std::string::npos;
   const std::size_t size = v6 ? 16 : 4;
-  if (!prefix.ok() || *prefix > size * 8 ||
+  if (!prefix.ok() || *prefix > size * 8 || address.find('\0') != std::string::npos ||
       ::inet_pton(v6 ? AF_INET6 : AF_INET, address.c_str(), bytes.data()) != 1) {
     return bad("not an address range such as 192.0.2.0/24", text);
   }

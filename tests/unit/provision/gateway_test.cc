@@ -55,6 +55,7 @@ TEST_CASE("gateway: what a shell, ssh or a file would give a meaning to is refus
     CAPTURE(text);
     CHECK_FALSE(parse_gateway(text, "").ok());
   }
+  CHECK_FALSE(parse_gateway(std::string("jump:[2001:db8::\0001]:22", 23), "").ok());
   CHECK_FALSE(parse_gateway("jump:" + std::string(254, 'a'), "").ok());
   CHECK_FALSE(parse_gateway("sshpiper:" + std::string(64, 'a'), "h").ok());
 }

@@ -29,6 +29,7 @@ TEST_CASE("names and half addresses are refused, never looked up") {
   for (const char* bad : {"", "localhost", "1.2.3", "1.2.3.4.5", "fe80::1%eth0", "[::1]"}) {
     CHECK_FALSE(Address::parse(bad).ok());
   }
+  CHECK_FALSE(Address::parse(std::string_view("10.0.0.1\0x", 10)).ok());
 }
 
 TEST_CASE("from= matches addresses, networks and patterns, and ! wins over all of them") {
