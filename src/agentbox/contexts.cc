@@ -34,7 +34,6 @@ constexpr seconds kEndTime{60};
 // Between two questions to a host that does not know yet what it hosts.
 constexpr milliseconds kOpenPause{20};
 constexpr milliseconds kEndGrace{300};
-constexpr const char* kHostDied = "CONTEXT_DIED";
 constexpr std::string_view kNamedPrefix = ".context.";
 constexpr std::string_view kUnnamedPrefix = ".context-";
 constexpr std::string_view kDefaultPrefix = ".context-default-";
@@ -52,7 +51,7 @@ ToolError no_answer() {
 }
 
 ToolError host_died() {
-  return {.code = kHostDied,
+  return {.code = "CONTEXT_DIED",
           .message = "the host of the context ended, and with it all that was defined in it",
           .hint =
               "Run the code again: without context_id that starts a new context; a named one "
@@ -172,9 +171,6 @@ std::vector<Context> Contexts::list() const {
   for (JobRecord& record : records()) {
     const auto reply =
         ask(record, {.kind = ContextRequest::Kind::kStatus}, steady_clock::now() + kStatusTime);
-    if (!reply.ok() && reply.error().code == kHostDied) {
-      continue;
-    }
     const bool answered = reply.ok() && reply->kind == ContextReply::Kind::kStatus;
     contexts.push_back(
         {.record = std::move(record),
@@ -218,7 +214,8 @@ Outcome<Chosen> Contexts::choose(const std::string& name, Language language) con
     return Chosen{.record = std::move(created->record), .is_default = true, .is_new = true};
   }
   if (created.error().code == "EEXIST") {  // another call was first
-    const std::string* id = find_string(Json(created.error().details), "process_id");
+    const Json details(created.error().details);
+    const std::string* id = find_string(details, "process_id");
     AB_TRY(record, find(id == nullptr ? std::string() : *id));
     return Chosen{.record = std::move(record), .is_default = true};
   }

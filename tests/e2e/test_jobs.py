@@ -185,7 +185,7 @@ def test_forkers_that_respawn_in_sessions_of_their_own_all_end_with_process_kill
         wait_until("ten generations have lived", lambda: beats.exists() and beats.stat().st_size > 500, 30)
         assert kill(session, "forkers", grace_seconds=0.1)["exited"]
         last = beats.stat().st_size
-        assert len(shared_door.box_processes()) <= idle
+        wait_until("its keeper has followed", lambda: len(shared_door.box_processes()) <= idle)
         assert job_named(session, "forkers")["status"] == "killed"
         assert beats.stat().st_size == last
 

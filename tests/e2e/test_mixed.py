@@ -143,9 +143,11 @@ def test_each_of_many_mixed_calls_is_answered_once_or_cancelled(tmp_path):
             caller.turn()
             time.sleep(0.001)  # lets the reader have its turn
         try:
-            wait_until("all that was not cancelled is answered", lambda: caller.take_answers() or not caller.open, 60)
+            wait_until("all that was not cancelled is answered", lambda: caller.take_answers() or not caller.open or session.process.poll() is not None, 60)
+            assert session.process.poll() is None
         except AssertionError as late:
-            raise AssertionError([caller.asked[number] for number in sorted(caller.open)]) from late
+            said = session.stderr.decode(errors="replace")
+            raise AssertionError([caller.asked[number] for number in sorted(caller.open)], said) from late
         session.ping()
         left = descendants(session.process.pid)  # what commands left behind ends with the session
         answers = Counter(message["id"] for message in session.lines if "id" in message)
