@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "agentbox/capture.h"
 #include "agentbox/image_size.h"
 #include "agentbox/mime.h"
 #include "base/text.h"
@@ -30,8 +31,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view type = mime_type(name, bytes);
   expect(std::count(type.begin(), type.end(), '/') == 1 && type.size() < 100);
   expect(is_printable_ascii(type));
-  expect(!is_text_type(type) || is_plain_text(bytes.substr(0, kMimeBytes - 4)) ||
-         bytes.size() < kMimeBytes);
+  // Of a long file, but for a character that is cut in two.
+  std::string_view head = bytes.substr(0, kMimeBytes);
+  head.remove_suffix(incomplete_suffix(head));
+  expect(!is_text_type(type) || is_plain_text(head));
   const auto image = image_size(bytes);
   expect(!image || (image->width > 0 && image->height > 0));
   expect(!is_whole_image(bytes) || is_whole_image(std::string(bytes) + "behind"));
