@@ -1,11 +1,10 @@
 // pure: see gateway.h.
 #include "provision/gateway.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 
+#include "base/ip.h"
 #include "base/public_key.h"
 #include "base/text.h"
 
@@ -26,10 +25,8 @@ Error bad(std::string_view what, std::string_view value) {
 }
 
 bool is_ipv6(const std::string& text) {
-  std::array<char, 16> bytes{};
-  // inet_pton would read up to a NUL, and let pass whatever is behind it.
-  return text.find('\0') == std::string::npos &&
-         ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
+  const auto bytes = ip_bytes(text);
+  return bytes && bytes->size() == 16;
 }
 
 // A name or an IPv4 address: nothing that a shell, ssh or a URL gives a meaning to.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ip.h"
 #include "base/text.h"
 
 namespace agentbox::provision {
@@ -16,12 +17,7 @@ constexpr std::array<CheckId, 4> kNetworkChecks = {CheckId::kApiHidden, CheckId:
                                                    CheckId::kKubeletHidden,
                                                    CheckId::kOtherBoxHidden};
 
-bool is_address(const std::string& text) {
-  std::array<char, 16> bytes{};
-  return text.find('\0') == std::string::npos &&
-         (::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
-          ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1);
-}
+bool is_address(const std::string& text) { return ip_bytes(text).has_value(); }
 
 // The words of the first line of TEXT, which is taken off it.
 std::vector<std::string> take_words(std::string_view& text) {
@@ -106,19 +102,17 @@ std::vector<std::string> parse_nameservers(std::string_view text) {
 }
 
 std::string first_service_address(const std::string& nameserver) {
-  std::array<unsigned char, 16> bytes{};
   std::array<char, INET6_ADDRSTRLEN> text{};
-  const bool v4 = ::inet_pton(AF_INET, nameserver.c_str(), bytes.data()) == 1;
-  if (!v4 && ::inet_pton(AF_INET6, nameserver.c_str(), bytes.data()) != 1) {
+  auto bytes = ip_bytes(nameserver);
+  if (!bytes) {
     return {};
   }
-  if (v4) {
-    bytes[3] = 1;
-  } else {
-    bytes[14] = 0;
-    bytes[15] = 1;
+  const bool v4 = bytes->size() == 4;
+  if (!v4) {
+    bytes->at(14) = 0;
   }
-  const char* made = ::inet_ntop(v4 ? AF_INET : AF_INET6, bytes.data(), text.data(), text.size());
+  bytes->back() = 1;
+  const char* made = ::inet_ntop(v4 ? AF_INET : AF_INET6, bytes->data(), text.data(), text.size());
   return made == nullptr ? std::string() : std::string(made);
 }
 

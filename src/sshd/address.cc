@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
+#include "base/ip.h"
 #include "base/text.h"
 
 namespace agentbox::sshd {
@@ -41,23 +43,16 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
 }  // namespace
 
 Result<Address> Address::parse(std::string_view text) {
-  const std::string copy(text);
-  if (copy.find('\0') != std::string::npos) {  // inet_pton would read up to it
+  const auto bytes = ip_bytes(text);
+  if (!bytes) {
     return Error{Code::kInvalid, "not a numeric address: " + escape_text(text, 64)};
   }
   Address address;
-  in_addr v4{};
-  in6_addr v6{};
-  if (::inet_pton(AF_INET, copy.c_str(), &v4) == 1) {
+  if (bytes->size() == 4) {
     std::copy(kMappedPrefix.begin(), kMappedPrefix.end(), address.bytes_.begin());
-    std::memcpy(address.bytes_.data() + kMappedPrefix.size(), &v4, sizeof v4);
-    return address;
   }
-  if (::inet_pton(AF_INET6, copy.c_str(), &v6) == 1) {
-    std::memcpy(address.bytes_.data(), &v6, sizeof v6);
-    return address;
-  }
-  return Error{Code::kInvalid, "not a numeric address: " + escape_text(text, 64)};
+  std::copy(bytes->begin(), bytes->end(), address.bytes_.end() - std::ssize(*bytes));
+  return address;
 }
 
 Result<Address> Address::from_socket(const sockaddr_storage& storage) {

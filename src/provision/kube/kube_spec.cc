@@ -1,11 +1,10 @@
 // pure: see kube_spec.h.
 #include "provision/kube/kube_spec.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 
+#include "base/ip.h"
 #include "base/text.h"
 #include "provision/kube/connection.h"
 
@@ -133,15 +132,11 @@ Result<AddressRange> parse_range(std::string_view text) {
   const auto slash = text.find('/');
   const auto prefix =
       parse_decimal(slash == std::string_view::npos ? std::string_view() : text.substr(slash + 1));
-  const std::string address(text.substr(0, slash));
-  std::array<char, 16> bytes{};
-  const bool v6 = address.find(':') != std::string::npos;
-  const std::size_t size = v6 ? 16 : 4;
-  if (!prefix.ok() || *prefix > size * 8 || address.find('\0') != std::string::npos ||
-      ::inet_pton(v6 ? AF_INET6 : AF_INET, address.c_str(), bytes.data()) != 1) {
+  auto bytes = ip_bytes(text.substr(0, slash));
+  if (!prefix.ok() || !bytes || *prefix > bytes->size() * 8) {
     return bad("not an address range such as 192.0.2.0/24", text);
   }
-  return AddressRange{std::string(bytes.data(), size), static_cast<unsigned>(*prefix)};
+  return AddressRange{std::move(*bytes), static_cast<unsigned>(*prefix)};
 }
 
 bool AddressRange::contains(const AddressRange& other) const {
