@@ -138,6 +138,17 @@ const Json* find_path(const Json& object, std::string_view path) {
   return at;
 }
 
+std::string text_at(const Json& object, std::string_view path) {
+  const Json* value = find_path(object, path);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+std::string entry_of(const Json& object, std::string_view path, std::string_view name) {
+  const Json* map = find_path(object, path);
+  const std::string* value = map == nullptr ? nullptr : find_string(*map, name);
+  return value == nullptr ? std::string() : *value;
+}
+
 std::string metadata_text(const Json& object, std::string_view name) {
   const Json* metadata = find_member(object, "metadata");
   const std::string* text = metadata == nullptr ? nullptr : find_string(*metadata, name);

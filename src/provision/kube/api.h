@@ -84,5 +84,10 @@ struct WatchEvent {  // NOLINT(bugprone-exception-escape): the library's JSON va
 [[nodiscard]] std::string metadata_text(const Json& object, std::string_view name);
 /// The value at `a/b/c`, or null where any of it is missing.
 [[nodiscard]] const Json* find_path(const Json& object, std::string_view path);
+/// The text there; empty where it is missing or no text.
+[[nodiscard]] std::string text_at(const Json& object, std::string_view path);
+/// The text under NAME in the object at PATH: annotations and labels have slashes in their names.
+[[nodiscard]] std::string entry_of(const Json& object, std::string_view path,
+                                   std::string_view name);
 
 }  // namespace agentbox::provision::kube

@@ -26,18 +26,6 @@ OrderedJson head(const Resource& resource, const std::string& object, const std:
   return json;
 }
 
-std::string text_at(const Json& object, std::string_view path) {
-  const Json* value = find_path(object, path);
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
-
-// Names with slashes in them: find_path() does not fit.
-std::string entry_of(const Json& object, std::string_view path, std::string_view name) {
-  const Json* map = find_path(object, path);
-  const std::string* value = map == nullptr ? nullptr : find_string(*map, name);
-  return value == nullptr ? std::string() : *value;
-}
-
 bool is_true(const Json& object, std::string_view name) {
   const Json* value = find_member(object, name);
   return value != nullptr && *value == Json(true);

@@ -19,11 +19,6 @@ constexpr std::array<std::string_view, 6> kImageReasons = {
     "ErrImagePull",      "ImagePullBackOff",  "InvalidImageName",
     "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"};
 
-std::string text_at(const Json& object, std::string_view path) {
-  const Json* value = find_path(object, path);
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
-
 const Json& list_at(const Json& object, std::string_view path) {
   static const Json kEmpty = Json::array();
   const Json* list = find_path(object, path);

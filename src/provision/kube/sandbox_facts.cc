@@ -13,18 +13,6 @@
 namespace agentbox::provision::kube {
 namespace {
 
-std::string text_at(const Json& object, std::string_view path) {
-  const Json* value = find_path(object, path);
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
-
-// Annotation and label names have slashes in them: find_path() does not fit.
-std::string entry_of(const Json& object, std::string_view path, std::string_view name) {
-  const Json* map = find_path(object, path);
-  const std::string* value = map == nullptr ? nullptr : find_string(*map, name);
-  return value == nullptr ? std::string() : *value;
-}
-
 struct Condition {
   std::string status;
   std::string reason;
